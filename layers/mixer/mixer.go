@@ -1,0 +1,179 @@
+// Package mixer holds the sequence mixers. Each is a file with its projections
+// and gates; the recurrence behind them is in package delta. One contract runs
+// them all:
+//
+//	y, state = Apply(scope, x, state)
+//
+// serves a whole sequence (nil state), prefill in pieces of any length, and
+// decoding token by token. Splitting a sequence anywhere and carrying the state
+// gives the same outputs.
+//
+// Shapes: B batch, T tokens, D model width, H heads, K key and V value width of
+// a head.
+package mixer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/support/exceptions"
+
+	"github.com/kalmarz/kalmarz/layers/delta"
+	"github.com/kalmarz/kalmarz/layers/option"
+	"github.com/kalmarz/kalmarz/layers/param"
+)
+
+// Kind describes a mixer: what it is, what can be chosen, how it is built.
+type Kind struct {
+	Name    string
+	Doc     string // one line
+	Paper   string // arXiv number
+	Options option.Set
+	// New checks the options for model width d and returns the layer.
+	New func(d int, o option.Values) (Layer, error)
+	// Family and Core give the bare recurrence by the names under which its
+	// arrays are published (q, k, v, beta, log_decay, ...); empty if it has none.
+	Family string
+	Core   func(in map[string]*Node, o option.Values) delta.Inputs
+}
+
+// Layer is a mixer with its options fixed. It holds no arrays.
+type Layer interface {
+	// Apply maps x [B,T,D] to y [B,T,D], reading and writing state through c.
+	Apply(c *Context, x *Node) *Node
+	// Slots are the arrays of the state, without the batch axis, with room for
+	// length tokens where a cache grows with the sequence.
+	Slots(length int) []Slot
+}
+
+// Slot is one array of a state.
+type Slot struct {
+	Name  string
+	Dims  []int
+	DType dtypes.DType // InvalidDType means float32, or float64 in a float64 model
+}
+
+// State is a mixer's carried state by slot name, each [B, ...]. nil is the
+// state before the first token.
+type State map[string]*Node
+
+// ZeroState returns the state before the first token for B rows.
+func ZeroState(g *Graph, slots []Slot, B int, wide dtypes.DType) State {
+	s := make(State, len(slots))
+	for _, slot := range slots {
+		s[slot.Name] = zeros(g, slot, B, wide)
+	}
+	return s
+}
+
+func zeros(g *Graph, slot Slot, B int, wide dtypes.DType) *Node {
+	dtype := slot.DType
+	if dtype == dtypes.InvalidDType {
+		dtype = wide
+	}
+	return Zeros(g, shapes.Make(dtype, append([]int{B}, slot.Dims...)...))
+}
+
+// Bytes is the size of one row's state.
+func Bytes(slots []Slot) int {
+	n := 0
+	for _, slot := range slots {
+		size := 4
+		for _, d := range slot.Dims {
+			size *= d
+		}
+		n += size
+	}
+	return n
+}
+
+// Context is what a layer sees while it is applied.
+type Context struct {
+	param.Scope
+	Form delta.Form // how recurrences are evaluated
+	// Offer, if not nil, receives named per-token values: the written value
+	// "v" and "u", and what probes look at.
+	Offer func(name string, value *Node)
+
+	slots   []Slot
+	in, out State
+	batch   int
+}
+
+// Apply runs a layer on x [B,T,D] and returns y and the state after it.
+func Apply(l Layer, c Context, x *Node, state State) (*Node, State) {
+	c.slots, c.in, c.out, c.batch = l.Slots(x.Shape().Dim(1)), state, State{}, x.Shape().Dim(0)
+	y := l.Apply(&c, x)
+	for _, s := range c.slots {
+		if c.out[s.Name] == nil {
+			exceptions.Panicf("mixer: the layer left slot %q of its state unset", s.Name)
+		}
+	}
+	return y, c.out
+}
+
+// Carried returns a slot of the incoming state, zeros before the first token.
+func (c *Context) Carried(name string) *Node {
+	if n := c.in[name]; n != nil {
+		return n
+	}
+	for _, s := range c.slots {
+		if s.Name == name {
+			return zeros(c.Graph, s, c.batch, wide(c.Set.DType))
+		}
+	}
+	panic(fmt.Sprintf("mixer: no slot %q", name))
+}
+
+// Fresh tells whether this is the start of the sequence.
+func (c *Context) Fresh() bool { return c.in == nil }
+
+// Keep sets a slot of the outgoing state.
+func (c *Context) Keep(name string, value *Node) { c.out[name] = value }
+
+func (c *Context) offer(name string, value func() *Node) {
+	if c.Offer != nil {
+		c.Offer(name, value())
+	}
+}
+
+func wide(t dtypes.DType) dtypes.DType {
+	if t == dtypes.Float64 {
+		return t
+	}
+	return dtypes.Float32
+}
+
+// Find returns the kind of that name, or an error that lists the known ones.
+func Find(name string) (*Kind, error) {
+	var names []string
+	for _, k := range Registry {
+		if k.Name == name {
+			return k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return nil, fmt.Errorf("unknown mixer %q: known are %s", name, strings.Join(names, ", "))
+}
+
+// New builds a mixer for model width d from options given as text.
+func New(name string, d int, given map[string]string) (Layer, error) {
+	k, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	o, err := k.Options.Parse("mixer "+name, given)
+	if err != nil {
+		return nil, err
+	}
+	l, err := k.New(d, o)
+	if err != nil {
+		return nil, fmt.Errorf("mixer %s: %w", name, err)
+	}
+	return l, nil
+}
+
+func shapeLike(x *Node, dims ...int) shapes.Shape { return shapes.Make(x.DType(), dims...) }
