@@ -93,20 +93,7 @@ func (a *Arrays) inputs() [][]float64 {
 // compare runs a form with losses on o, S_T and u and reports its errors.
 func compare(t *testing.T, name string, a *Arrays, dtype dtypes.DType, form func(Inputs) Outputs, tolOut, tolGrad float64) {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(7, 7))
-	want, err := Reference(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := []check.Array{
-		check.Random(rng, 1, a.B, a.T, a.H, a.V), check.Random(rng, 1, a.B, a.H, a.K, a.V), check.Random(rng, 1, a.B, a.T, a.H, a.V)}
-	wantGrad, err := ReferenceGradient(a, &Result{O: w[0].Values, State: w[1].Values, U: w[2].Values})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.State == nil {
-		wantGrad.State = nil
-	}
+	want, wantGrad, w := referenceOf(t, a)
 	fn, ins := graphOf(a, form)
 	outs, grads, err := check.Gradients(check.Backend(), dtype, fn, ins, w)
 	if err != nil {
@@ -114,7 +101,7 @@ func compare(t *testing.T, name string, a *Arrays, dtype dtypes.DType, form func
 	}
 	for i, wv := range [][]float64{want.O, want.State, want.U} {
 		if e := check.RelErr(outs[i].Values, wv); !(e <= tolOut) {
-			t.Errorf("%s %s: output %s: relative error %.2g > %.2g", name, dtype, []string{"o", "state", "u"}[i], e, tolOut)
+			t.Errorf("%s %s: output %s: relative error %.2g > %.2g", name, dtype, resultNames[i], e, tolOut)
 		}
 	}
 	for i, wv := range wantGrad.inputs() {

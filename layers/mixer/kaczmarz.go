@@ -25,8 +25,8 @@ var kaczmarzKind = &Kind{
 		{Name: "norm", Kind: option.Word, Default: "relaxed_q_norm", Choices: []string{
 			"l2", "kaczmarz", "relaxed", "relaxed_q_norm", "no_norm", "k_norm_only", "seq_only", "learned_scalar"},
 			Help: "step: l2 = Gated DeltaNet; kaczmarz, k_norm_only: 1/(‖k‖²+ε); relaxed: η/(‖k‖²+ε); relaxed_q_norm: the same with unit queries (the paper's); no_norm: η; seq_only: 1/t; learned_scalar: η/(s‖k‖²+ε)"},
-		{Name: "eta", Kind: option.Float, Default: "learned", Range: [2]float64{0, 2}, Choices: []string{"learned"}, Help: "relaxation η: learned per token and head, or one number"},
-		{Name: "eps", Kind: option.Float, Default: 1e-6, Range: [2]float64{0, math.Inf(1)}, Help: "ε in the step"},
+		{Name: "eta", Kind: option.Float, Default: "learned", Range: [2]float64{0, 2}, Choices: []string{"learned"}, Live: true, Help: "relaxation η: learned per token and head, or one number"},
+		{Name: "eps", Kind: option.Float, Default: 1e-6, Range: [2]float64{0, math.Inf(1)}, Live: true, Help: "ε in the step"},
 		{Name: "factor", Kind: option.Word, Default: "none", Choices: []string{"none", "1/t", "1/sqrt", "1/log"}, Help: "factor on the step at token t: 1/t, 1/√t, 1/ln(1+t)"},
 		{Name: "decay", Kind: option.Word, Default: "dual", Choices: []string{"dual", "single", "none"}, Help: "dual: a decay of its own; single: α = 1-η; none: no decay"},
 	}),

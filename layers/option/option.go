@@ -31,6 +31,7 @@ type Option struct {
 	Default any        // int, float64, bool or string
 	Range   [2]float64 // inclusive bounds of a number; {0, 0} means unbounded
 	Choices []string   // the allowed words
+	Live    bool       // a number that compiled graphs take as an input: models that differ in it alone share them
 	Help    string     // one line
 	Source  string     // paper, equation or repository; may be empty
 }

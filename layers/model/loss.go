@@ -1,0 +1,31 @@
+package model
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/kalmarz/kalmarz/layers/grad"
+)
+
+// Loss is the mean cross-entropy in nats over scored positions: logits
+// [B,T,V], targets [B,T] ids, mask [B,T] with 1 at scored positions. It is 0 if
+// nothing is scored.
+func Loss(logits, targets, mask *Node) *Node {
+	logits = grad.Wide(logits)
+	top := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
+	shifted := Sub(logits, top)
+	logSum := Log(ReduceSum(Exp(shifted), -1))
+	own := Equal(Iota(logits.Graph(), shapeOf(dtypes.Int32, logits), -1), InsertAxes(targets, -1))
+	picked := ReduceSum(Where(own, shifted, ZerosLike(shifted)), -1)
+	mask = ConvertDType(mask, logits.DType())
+	total := ReduceAllSum(Mul(mask, Sub(logSum, picked)))
+	return Div(total, MaxScalar(ReduceAllSum(mask), 1))
+}
+
+// Predict returns the likeliest class at each position [B,T].
+func Predict(logits *Node) *Node { return ArgMax(logits, -1, dtypes.Int32) }
+
+func shapeOf(dtype dtypes.DType, x *Node) shapes.Shape {
+	return shapes.Make(dtype, x.Shape().Dimensions...)
+}

@@ -1,0 +1,73 @@
+// Package optim updates parameters from gradients, behind GoMLX's optimiser
+// interface, and schedules the learning rate.
+package optim
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/ml/model"
+	"github.com/gomlx/gomlx/ml/train/optimizer"
+)
+
+// AdamW is Adam with decoupled weight decay (arXiv 1711.05101):
+//
+//	m <- β₁m + (1-β₁)g    v <- β₂v + (1-β₂)g²
+//	w <- w - lr (m̂ / (√v̂ + ε) + λw)      m̂ = m/(1-β₁ⁿ), v̂ = v/(1-β₂ⁿ)
+//
+// λ applies to the variables for which Decays says so.
+type AdamW struct {
+	LearningRate *Node // scalar, of the graph that is built
+	Beta1, Beta2 float64
+	Epsilon      float64
+	WeightDecay  float64
+	Decays       func(v *model.Variable) bool
+}
+
+var _ optimizer.Interface = &AdamW{}
+
+const adamScope = "/optimizers/adamw"
+
+// UpdateGraph adds the update of every trainable variable below the scope.
+func (a *AdamW) UpdateGraph(scope *model.Scope, g *Graph, loss *Node) {
+	a.UpdateGraphWithGradients(scope, scope.BuildTrainableVariablesGradientsGraph(loss), loss.DType())
+}
+
+// UpdateGraphWithGradients is UpdateGraph for gradients that are given, one for
+// each trainable variable that the graph uses, in the scope's order.
+func (a *AdamW) UpdateGraphWithGradients(scope *model.Scope, grads []*Node, dtype dtypes.DType) {
+	g := a.LearningRate.Graph()
+	store := scope.Store()
+	steps := state(store, "steps", nil, dtype)
+	n := OnePlus(steps.NodeValue(g))
+	steps.SetNodeValue(n)
+	one := ScalarOne(g, dtype)
+	correct1 := Sub(one, Pow(Scalar(g, dtype, a.Beta1), n))
+	correct2 := Sub(one, Pow(Scalar(g, dtype, a.Beta2), n))
+	lr := ConvertDType(a.LearningRate, dtype)
+	for i, v := range Trainable(scope, g) {
+		grad, w := grads[i], v.NodeValue(g)
+		dims := w.Shape().Dimensions
+		mv, vv := state(store, "m"+v.Path(), dims, dtype), state(store, "v"+v.Path(), dims, dtype)
+		m := Add(MulScalar(mv.NodeValue(g), a.Beta1), MulScalar(grad, 1-a.Beta1))
+		s := Add(MulScalar(vv.NodeValue(g), a.Beta2), MulScalar(Square(grad), 1-a.Beta2))
+		mv.SetNodeValue(m)
+		vv.SetNodeValue(s)
+		step := Div(Div(m, correct1), AddScalar(Sqrt(Div(s, correct2)), a.Epsilon))
+		if a.WeightDecay > 0 && a.Decays(v) {
+			step = Add(step, MulScalar(w, a.WeightDecay))
+		}
+		v.SetNodeValue(Sub(w, Mul(lr, step)))
+	}
+}
+
+// Clear sets the moments and the step count to zero.
+func (a *AdamW) Clear(scope *model.Scope) error {
+	for v := range scope.Store().Scope(adamScope).IterVariables() {
+		if err := v.SetValue(zeros(v.Shape().Dimensions, v.DType())); err != nil {
+			return fmt.Errorf("optimiser state %s: %w", v.Path(), err)
+		}
+	}
+	return nil
+}
