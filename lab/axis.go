@@ -1,0 +1,62 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Axis is what an ablation varies: one key of the configuration.
+type Axis struct {
+	Name, Doc string
+	Key       string   // canonical
+	Values    []string // tried if none are given
+	Number    bool     // values are numbers
+}
+
+// Axes lists the axes; a new one joins with its line here.
+var Axes = []*Axis{
+	{"eta", "the Kaczmarz step: learned per token, or one relaxation for all", "mixer.eta", []string{"learned", "0.25", "0.5", "1"}, true},
+	{"eps", "ε in the Kaczmarz step's denominator", "mixer.eps", []string{"1e-06", "0.001", "0.1", "1"}, true},
+	{"norm", "what the step is divided by, and which of q and k have unit length", "mixer.norm",
+		[]string{"relaxed_q_norm", "relaxed", "kaczmarz", "l2", "seq_only", "learned_scalar", "no_norm"}, false},
+	{"decay", "forgetting: a gate of its own, tied to η, or none", "mixer.decay", []string{"dual", "single", "none"}, false},
+	{"factor", "a factor on the step that falls with the position", "mixer.factor", []string{"none", "1/sqrt", "1/log", "1/t"}, false},
+	{"expand_v", "value width, hence state size", "mixer.expand_v", []string{"2", "4", "8"}, true},
+	{"conv", "width of the short convolutions", "mixer.conv", []string{"0", "2", "4"}, true},
+	{"mixer", "the whole mixer", "mixer", []string{"kaczmarz", "gdn", "deltanet", "linear"}, false},
+	{"width", "model width", "width", []string{"16", "32", "64"}, true},
+	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, true},
+}
+
+// FindAxis returns the axis of that name, or an error that lists the known.
+func FindAxis(name string) (*Axis, error) {
+	var names []string
+	for _, a := range Axes {
+		if a.Name == name {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	return nil, fmt.Errorf("unknown axis %q%s: known are %s", name, nearest(name, names), strings.Join(names, ", "))
+}
+
+// covers tells whether the axis may change a key. Another mixer brings its own
+// options with it.
+func (a *Axis) covers(key string) bool {
+	return key == a.Key || a.Key == "mixer" && strings.HasPrefix(key, "mixer.")
+}
+
+// cell returns the baseline with one value of the axis. It refuses a cell that
+// differs from the baseline in anything else.
+func (a *Axis) cell(base *Experiment, value string) (*Experiment, error) {
+	e, err := base.With(a.Key, value)
+	if err != nil {
+		return nil, fmt.Errorf("axis %s: %w", a.Name, err)
+	}
+	for _, key := range Diff(base, e) {
+		if !a.covers(key) {
+			return nil, fmt.Errorf("axis %s: %s = %s also changes %s: a cell may differ from the baseline in the axis alone", a.Name, a.Key, value, key)
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,301 @@
+// Package lab runs experiments: it turns key=value words into a task, a model
+// and a training run, varies one key at a time, and keeps what comes out.
+package lab
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/kalmarz/kalmarz/datasets"
+	"github.com/kalmarz/kalmarz/layers/delta"
+	"github.com/kalmarz/kalmarz/layers/mixer"
+	"github.com/kalmarz/kalmarz/layers/model"
+	"github.com/kalmarz/kalmarz/layers/option"
+)
+
+var (
+	positive    = [2]float64{1, 1 << 30}
+	nonNegative = [2]float64{0, math.Inf(1)}
+)
+
+// options are the keys of every experiment. The task's own keys are task.NAME
+// and the mixers' mixer.NAME.
+var options = option.Set{
+	{Name: "task", Kind: option.Word, Default: "mqar", Help: "what is learned; tasks lists them"},
+	{Name: "mixer", Kind: option.Word, Default: "kaczmarz", Help: "the blocks' mixers, in turn if several are given with commas; mixers lists them"},
+	{Name: "width", Kind: option.Int, Default: 32, Range: positive, Help: "model width"},
+	{Name: "layers", Kind: option.Int, Default: 1, Range: [2]float64{1, 1024}, Help: "blocks"},
+	{Name: "mlp", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "hidden width of each block's SwiGLU; 0 = none"},
+	{Name: "sizes", Kind: option.Word, Default: "lab", Choices: []string{"lab", "own"}, Help: "widths of the mixers' heads: small ones for a laboratory, or each mixer's own"},
+	{Name: "norm_eps", Kind: option.Float, Default: 1e-5, Range: nonNegative, Help: "ε of the RMSNorms"},
+	{Name: "tied", Kind: option.Bool, Default: false, Help: "the head is the embedding's transpose"},
+	{Name: "init", Kind: option.Word, Default: "torch", Choices: []string{"torch", "normal"}, Help: "projections: uniform within 1/√in, or N(0, 0.02²)"},
+	{Name: "steps", Kind: option.Int, Default: 400, Range: positive, Help: "optimiser steps"},
+	{Name: "batch", Kind: option.Int, Default: 32, Range: positive, Help: "rows a step"},
+	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate of AdamW"},
+	{Name: "warmup", Kind: option.Int, Default: 20, Range: [2]float64{0, 1 << 30}, Help: "steps of linear warm-up"},
+	{Name: "lr_floor", Kind: option.Float, Default: 0.01, Range: [2]float64{0, 1}, Help: "learning rate at the end of the cosine / lr"},
+	{Name: "wd", Kind: option.Float, Default: 0.01, Range: nonNegative, Help: "decoupled weight decay of matrices and embeddings"},
+	{Name: "beta1", Kind: option.Float, Default: 0.9, Range: [2]float64{0, 1}, Help: "AdamW's β₁"},
+	{Name: "beta2", Kind: option.Float, Default: 0.95, Range: [2]float64{0, 1}, Help: "AdamW's β₂"},
+	{Name: "clip", Kind: option.Float, Default: 1.0, Range: nonNegative, Help: "limit of the gradients' joint norm; 0 = none"},
+	{Name: "seed", Kind: option.Int, Default: 1, Range: [2]float64{0, math.MaxInt32}, Help: "first seed, of parameters and data"},
+	{Name: "seeds", Kind: option.Int, Default: 3, Range: [2]float64{1, 1000}, Help: "runs of each cell, with seeds counted up"},
+	{Name: "eval_rows", Kind: option.Int, Default: 256, Range: positive, Help: "test rows at each length"},
+	{Name: "lengths", Kind: option.Word, Default: "1,2,4,8", Help: "test lengths as multiples of the training length"},
+	{Name: "save_every", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "steps between checkpoints; 0 = at the end"},
+	{Name: "chunk", Kind: option.Int, Default: 0, Range: [2]float64{0, 4096}, Help: "chunk length of recurrences, a power of two; 0 = chosen by length and backend"},
+	{Name: "form", Kind: option.Word, Default: "auto", Choices: []string{"auto", "recurrent"}, Help: "how recurrences are evaluated"},
+}
+
+// Experiment is one complete configuration: task, model and training.
+type Experiment struct {
+	option.Values                   // of options
+	Task          datasets.Task     // built from task.*
+	Model         *model.Model      // built from mixer.* and the task's vocabulary
+	given         map[string]string // canonical key -> text
+	live          map[string]bool   // canonical keys that compiled graphs take as inputs
+	complete      []KeyValue
+}
+
+// KeyValue is one line of a configuration.
+type KeyValue struct{ Key, Value string }
+
+// Parse makes an experiment from words "key=value". A bare key may stand for
+// task.KEY or mixer.KEY where only one of them exists.
+func Parse(words []string) (*Experiment, error) {
+	raw := map[string]string{}
+	for _, w := range words {
+		key, value, ok := strings.Cut(w, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("%q: expected key=value", w)
+		}
+		if _, twice := raw[key]; twice {
+			return nil, fmt.Errorf("%s is given twice", key)
+		}
+		raw[key] = value
+	}
+	return build(raw)
+}
+
+// With returns the experiment with one canonical key changed.
+func (e *Experiment) With(key, value string) (*Experiment, error) {
+	given := maps.Clone(e.given)
+	given[key] = value
+	return build(given)
+}
+
+func build(raw map[string]string) (*Experiment, error) {
+	e := &Experiment{given: map[string]string{}, live: map[string]bool{}}
+	word := func(key string) string {
+		if v, ok := raw[key]; ok {
+			return v
+		}
+		return options.Find(key).Default.(string)
+	}
+	taskKind, err := datasets.Find(word("task"))
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Split(word("mixer"), ",")
+	var kinds []*mixer.Kind
+	for _, name := range names {
+		k, err := mixer.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, k)
+	}
+	top, task, mix := map[string]string{}, map[string]string{}, map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(raw)) {
+		canonical, err := resolve(key, taskKind, kinds)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := e.given[canonical]; twice {
+			return nil, fmt.Errorf("%s is given twice, once as %s", canonical, key)
+		}
+		e.given[canonical] = raw[key]
+		group, name, dotted := strings.Cut(canonical, ".")
+		switch {
+		case !dotted:
+			top[canonical] = raw[key]
+		case group == "task":
+			task[name] = raw[key]
+		default:
+			mix[name] = raw[key]
+		}
+	}
+	if e.Values, err = options.Parse("experiment", top); err != nil {
+		return nil, err
+	}
+	if c := e.Int("chunk"); c&(c-1) != 0 {
+		return nil, fmt.Errorf("experiment: chunk = %d: must be a power of two", c)
+	}
+	if n := e.Int("layers"); len(kinds) > n {
+		return nil, fmt.Errorf("experiment: mixer = %s: %d mixers for layers = %d", word("mixer"), len(kinds), n)
+	}
+	if _, err := e.Lengths(); err != nil {
+		return nil, err
+	}
+	if e.Task, err = datasets.Open(taskKind.Name, task); err != nil {
+		return nil, err
+	}
+	if e.Word("sizes") == "lab" {
+		useLabSizes(kinds, mix)
+	}
+	if err := e.buildModel(kinds, mix); err != nil {
+		return nil, err
+	}
+	for _, o := range options {
+		e.complete = append(e.complete, KeyValue{o.Name, option.Format(e.Values[o.Name])})
+	}
+	for _, o := range taskKind.Options {
+		e.complete = append(e.complete, KeyValue{"task." + o.Name, option.Format(e.Task.Info().Values[o.Name])})
+	}
+	return e, e.describeMixers(kinds, mix)
+}
+
+func (e *Experiment) buildModel(kinds []*mixer.Kind, mix map[string]string) error {
+	info := e.Task.Info()
+	c := model.Config{
+		Vocab: info.Vocab, Classes: info.Classes, Width: e.Int("width"), MLP: e.Int("mlp"),
+		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"),
+	}
+	for i := range e.Int("layers") {
+		k := kinds[i%len(kinds)]
+		c.Layers = append(c.Layers, model.Layer{Mixer: k.Name, Options: only(mix, k.Options)})
+	}
+	var err error
+	e.Model, err = model.New(c)
+	return err
+}
+
+// useLabSizes sets the widths of heads that were not asked for: at the mixers'
+// own sizes a model of this width would have heads too narrow to recall.
+func useLabSizes(kinds []*mixer.Kind, mix map[string]string) {
+	for _, size := range []struct{ name, value, unless string }{
+		{"heads", "2", "heads"}, {"dk", "16", "expand_k"}, {"dv", "16", "expand_v"},
+	} {
+		_, given := mix[size.name]
+		_, other := mix[size.unless]
+		for _, k := range kinds {
+			if !given && !other && k.Options.Find(size.name) != nil {
+				mix[size.name] = size.value
+			}
+		}
+	}
+}
+
+// describeMixers lists the mixers' options, with the mixer's name where several
+// mixers share a model.
+func (e *Experiment) describeMixers(kinds []*mixer.Kind, mix map[string]string) error {
+	seen := map[string]bool{}
+	for _, k := range kinds {
+		values, err := k.Options.Parse("mixer "+k.Name, only(mix, k.Options))
+		if err != nil {
+			return err
+		}
+		for _, o := range k.Options {
+			key := "mixer." + o.Name
+			if seen[key] && len(kinds) > 1 {
+				key = "mixer." + o.Name + "@" + k.Name // the same option may have another default there
+			}
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			e.complete = append(e.complete, KeyValue{key, option.Format(values[o.Name])})
+			if _, number := values[o.Name].(float64); o.Live && number {
+				e.live[key] = true
+			}
+		}
+	}
+	return nil
+}
+
+func only(given map[string]string, declared option.Set) map[string]string {
+	out := map[string]string{}
+	for k, v := range given {
+		if declared.Find(k) != nil {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// Complete lists every key with its value, defaults included.
+func (e *Experiment) Complete() []KeyValue { return slices.Clone(e.complete) }
+
+// Diff lists the keys in which two experiments differ.
+func Diff(a, b *Experiment) []string {
+	av, bv := map[string]string{}, map[string]string{}
+	for _, kv := range a.complete {
+		av[kv.Key] = kv.Value
+	}
+	for _, kv := range b.complete {
+		bv[kv.Key] = kv.Value
+	}
+	var keys []string
+	for k := range av {
+		if other, ok := bv[k]; !ok || other != av[k] {
+			keys = append(keys, k)
+		}
+	}
+	for k := range bv {
+		if _, ok := av[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// graphKey is equal for experiments that can share compiled graphs: it leaves
+// out what graphs take as inputs.
+func (e *Experiment) graphKey() string {
+	var b strings.Builder
+	for _, kv := range e.complete {
+		switch {
+		case e.live[kv.Key]:
+			kv.Value = "#"
+		case slices.Contains([]string{"steps", "lr", "warmup", "lr_floor", "seed", "seeds", "eval_rows", "lengths", "save_every"}, kv.Key):
+			continue
+		}
+		fmt.Fprintln(&b, kv.Key, kv.Value)
+	}
+	return b.String()
+}
+
+// Lengths are the test lengths as multiples of the training length.
+func (e *Experiment) Lengths() ([]int, error) {
+	var out []int
+	for _, s := range strings.Split(e.Word("lengths"), ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || len(out) > 0 && n <= out[len(out)-1] {
+			return nil, fmt.Errorf("experiment: lengths = %s: must be rising whole numbers with commas, as 1,2,4,8", e.Word("lengths"))
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+func (e *Experiment) form() delta.Form {
+	return delta.Form{Recurrent: e.Word("form") == "recurrent", Chunk: e.Int("chunk")}
+}
+
+func (e *Experiment) dtype() dtypes.DType { return dtypes.Float32 }
+
+// hash names a configuration in eight characters.
+func (e *Experiment) hash() string {
+	h := sha256.Sum256(fmt.Append(nil, e.complete))
+	return hex.EncodeToString(h[:])[:8]
+}

@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// progressLine shows where a set of runs stands: one line, redrawn on a
+// terminal; elsewhere a line for each run that ends.
+type progressLine struct {
+	w        io.Writer
+	live     bool
+	runs     int
+	steps    int
+	done     int
+	name     string
+	begun    time.Time
+	lastDraw time.Time
+}
+
+func newProgressLine(w io.Writer, runs, steps int) *progressLine {
+	return &progressLine{w: w, live: terminal(w), runs: runs, steps: steps, begun: time.Now()}
+}
+
+func (p *progressLine) start(name string) { p.name = name }
+
+// step is told of every optimiser step.
+func (p *progressLine) step(step int, m measured, tokensPerS float64) {
+	if !p.live || time.Since(p.lastDraw) < 100*time.Millisecond {
+		return
+	}
+	p.lastDraw = time.Now()
+	share := (float64(p.done) + float64(step)/float64(p.steps)) / float64(p.runs)
+	left := time.Duration(float64(time.Since(p.begun)) * (1 - share) / share).Round(time.Second)
+	fmt.Fprintf(p.w, "\r\x1b[K[%d/%d] %s  step %d/%d  loss %.4f  |g| %.2f  %s tokens/s  %v left",
+		p.done+1, p.runs, p.name, step, p.steps, m.loss, m.gradNorm, short(tokensPerS), left)
+}
+
+// finish is told of every run that ends; nil means that it never began.
+func (p *progressLine) finish(r *Record) {
+	p.done++
+	if r == nil {
+		return
+	}
+	p.clear()
+	fmt.Fprintf(p.w, "[%d/%d] %s  %s\n", p.done, p.runs, p.name, summary(r))
+}
+
+func (p *progressLine) clear() {
+	if p.live {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// summary is a run in a few words.
+func summary(r *Record) string {
+	if r.Status != Finished {
+		return fmt.Sprintf("%s: %s", r.Status, r.Reason)
+	}
+	s := fmt.Sprintf("loss %.4f", float64(r.Final))
+	for _, e := range r.Evals {
+		if e.Note == "" && e.Mode == r.Evals[0].Mode {
+			s += fmt.Sprintf("  %dx %.1f%%", e.Factor, 100*float64(e.Micro))
+		}
+	}
+	return s + fmt.Sprintf("  %.1f s", r.Seconds)
+}
+
+// short prints a count with three digits: 1.23k, 45.6M.
+func short(x float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if x >= unit.size {
+			return fmt.Sprintf("%.3g%s", x/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.3g", x)
+}
