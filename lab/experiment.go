@@ -179,17 +179,17 @@ func (e *Experiment) buildModel(kinds []*mixer.Kind, mix map[string]string) erro
 	return err
 }
 
-// useLabSizes sets the widths of heads that were not asked for: at the mixers'
-// own sizes a model of this width would have heads too narrow to recall.
+// useLabSizes sets the sizes of heads that were not asked for: at the mixers'
+// own ones a model of laboratory width would have heads too narrow to recall.
 func useLabSizes(kinds []*mixer.Kind, mix map[string]string) {
-	for _, size := range []struct{ name, value, unless string }{
-		{"heads", "2", "heads"}, {"dk", "16", "expand_k"}, {"dv", "16", "expand_v"},
-	} {
-		_, given := mix[size.name]
-		_, other := mix[size.unless]
-		for _, k := range kinds {
-			if !given && !other && k.Options.Find(size.name) != nil {
-				mix[size.name] = size.value
+	for _, k := range kinds {
+		sizes := map[string]string{"heads": "2", "expand_k": "1", "expand_v": "1"}
+		if k.Options.Find("heads") == nil {
+			sizes = map[string]string{"dk": "16", "dv": "16"}
+		}
+		for name, value := range only(sizes, k.Options) {
+			if _, given := mix[name]; !given {
+				mix[name] = value
 			}
 		}
 	}

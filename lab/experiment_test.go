@@ -1,0 +1,140 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+)
+
+func parse(t *testing.T, words string) *Experiment {
+	t.Helper()
+	e, err := Parse(strings.Fields(words))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestBadInput gives each kind of mistake and the start of the one line that
+// answers it.
+func TestBadInput(t *testing.T) {
+	for _, c := range []struct{ words, want string }{
+		{"steps", `"steps": expected key=value`},
+		{"stepps=3", `unknown key "stepps" (did you mean steps?)`},
+		{"etta=1", `unknown key "etta" (did you mean mixer.eta?)`},
+		{"steps=3 steps=4", "steps is given twice"},
+		{"mixer.eta=1 eta=1", "mixer.eta is given twice"},
+		{"steps=0", "experiment: steps = 0: must be a whole number in [1, "},
+		{"batch=x", "experiment: batch = x: must be a whole number"},
+		{"lr=NaN", "experiment: lr = NaN: must be a number >= 0"},
+		{"chunk=24", "experiment: chunk = 24: must be a power of two"},
+		{"lengths=1,8,4", "experiment: lengths = 1,8,4: must be rising whole numbers"},
+		{"task=mqarr", `unknown task "mqarr": known are `},
+		{"mixer=gdnn", `unknown mixer "gdnn": known are `},
+		{"mixer=gdn,kda", "experiment: mixer = gdn,kda: 2 mixers for layers = 1"},
+		{"eta=-0.1", "layer 1: mixer kaczmarz: eta = -0.1: must be in [0, 2] or learned"},
+		{"eta=2.1", "layer 1: mixer kaczmarz: eta = 2.1: must be in [0, 2] or learned"},
+		{"eps=-1", "layer 1: mixer kaczmarz: eps = -1: must be a number >= 0"},
+		{"norm=l3", "layer 1: mixer kaczmarz: norm = l3: must be one of l2, kaczmarz"},
+		{"mixer=gdn eta=1", `unknown key "eta"`},
+		{"len=0", "task mqar: len = 0: must be a whole number in [4, "},
+		{"len=14 pairs=4", "task mqar: pairs = 4: 4*pairs = 16 must be at most len = 14"},
+		{"len=17", "task mqar: len = 17: must be even"},
+		{"vocab=33", "task mqar: vocab = 33: must be even"},
+		{"preset=huge", "task mqar: preset = huge: known are quick"},
+		{"mixer=softmax dk=5", "layer 1: mixer softmax: dk = 5: rotary positions need an even key width"},
+		{"sizes=own heads=5", "layer 1: mixer kaczmarz: expand_k = 0.75: width 32 x 0.75 = 24 must be a multiple of heads = 5"},
+		{"heads=3 qk_heads=2", "layer 1: mixer kaczmarz: qk_heads = 2: must divide heads = 3"},
+		{"conv=1", "layer 1: mixer kaczmarz: conv = 1: must be 0 or at least 2"},
+		{"mixer=mamba2 dv=5", "layer 1: mixer mamba2: dv = 5: must divide the inner width"},
+	} {
+		_, err := Parse(strings.Fields(c.words))
+		switch {
+		case err == nil:
+			t.Errorf("%s: no error, want %s", c.words, c.want)
+		case !strings.HasPrefix(err.Error(), c.want):
+			t.Errorf("%s: error %q, want %q", c.words, err, c.want)
+		case strings.Contains(err.Error(), "\n"):
+			t.Errorf("%s: the error has several lines", c.words)
+		}
+	}
+}
+
+// TestEveryKeyMatters sets each numeric and word option to another value: the
+// complete configuration must change in that key alone, so no key is ignored
+// on its way into the configuration.
+func TestEveryKeyMatters(t *testing.T) {
+	base := parse(t, "layers=2 mixer=gdn,softmax mlp=8")
+	changed := 0
+	for _, kv := range base.Complete() {
+		for _, other := range []string{"8", "0.5", "true", "false", "none", "sigmoid", "recurrent", "normal", "ones", "own", "zero", "2,4"} {
+			if other == kv.Value {
+				continue
+			}
+			e, err := base.With(kv.Key, other)
+			if err != nil {
+				continue // not a value for this key
+			}
+			if diff := Diff(base, e); kv.Key != "sizes" && (len(diff) == 0 || diff[0] != kv.Key) {
+				t.Errorf("%s = %s changes %v", kv.Key, other, diff)
+			}
+			changed++
+			break
+		}
+	}
+	if changed < 25 {
+		t.Errorf("only %d keys could be changed", changed)
+	}
+}
+
+func TestCellDiffersInTheAxisAlone(t *testing.T) {
+	base := parse(t, "")
+	for _, a := range Axes {
+		for _, v := range a.Values {
+			e, err := a.cell(base, v)
+			if err != nil {
+				t.Errorf("axis %s = %s: %v", a.Name, v, err)
+				continue
+			}
+			for _, key := range Diff(base, e) {
+				if !a.covers(key) {
+					t.Errorf("axis %s = %s changes %s", a.Name, v, key)
+				}
+			}
+		}
+	}
+	// A key that drags another along is refused.
+	if _, err := (&Axis{Name: "sizes", Key: "sizes"}).cell(base, "own"); err == nil || !strings.Contains(err.Error(), "also changes mixer.expand_k") {
+		t.Errorf("an axis that changes two things: error %v", err)
+	}
+}
+
+func TestAblationErrors(t *testing.T) {
+	for _, c := range []struct {
+		axis   string
+		values []string
+		words  string
+		want   string
+	}{
+		{"etaa", nil, "", `unknown axis "etaa" (did you mean eta?): known are eta, eps, norm`},
+		{"eta", []string{"-1"}, "", "axis eta: layer 1: mixer kaczmarz: eta = -1: must be in [0, 2] or learned"},
+		{"eta", []string{"0.5", "0.50"}, "", "axis eta: values 0.5 and 0.50 are the same experiment"},
+		{"eta", nil, "mixer=gdn", `axis eta: unknown key "mixer.eta"`},
+	} {
+		_, err := NewAblation(c.axis, c.values, parse(t, c.words))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("ablate %s %v %s: error %v, want %s", c.axis, c.values, c.words, err, c.want)
+		}
+	}
+}
+
+// TestSharedGraphs: numbers that graphs take as inputs share a compiled graph,
+// structure does not.
+func TestSharedGraphs(t *testing.T) {
+	key := func(words string) string { return parse(t, words).graphKey() }
+	if key("eta=0.5") != key("eta=1") || key("eta=0.5 eps=1") != key("eta=0.5") || key("seed=1") != key("seed=2 lr=0.1") {
+		t.Error("experiments that differ in a number do not share graphs")
+	}
+	if key("eta=0.5") == key("eta=learned") || key("norm=l2") == key("") || key("len=32") == key("") {
+		t.Error("experiments of different structure share graphs")
+	}
+}
