@@ -210,7 +210,7 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 		return err
 	}
 	if archive != "" {
-		return s.goldenTest(be, archive, asJSON)
+		return s.goldenTest(ctx, be, archive, kinds, asJSON)
 	}
 	ref, err := backend.Choose("go")
 	if err != nil {
@@ -276,8 +276,4 @@ func (s *Session) printTest(rows []TestRow, asJSON bool) error {
 		return errFailed
 	}
 	return nil
-}
-
-func (s *Session) goldenTest(be compute.Backend, archive string, asJSON bool) error {
-	return fmt.Errorf("not there yet")
 }

@@ -78,41 +78,6 @@ func defaultChunk(T int, pureGo bool) int {
 	return c
 }
 
-// Recurrent evaluates the recurrence token by token. Its graph grows with T.
-func Recurrent(in Inputs) Outputs {
-	T := in.check()
-	dtype := in.Q.DType()
-	state := in.state()
-	q, k, z := tokens(in.Q), tokens(in.K), tokens(in.Write)
-	var e, g []*Node
-	if in.Erase != nil {
-		e = tokens(in.Erase)
-	}
-	if in.LogDecay != nil {
-		g = tokens(in.LogDecay)
-	}
-	o, u := make([]*Node, T), make([]*Node, T)
-	for t := range T {
-		if g != nil {
-			a := Exp(g[t])
-			state = Mul(state, Reshape(a, a.Shape().Dim(0), a.Shape().Dim(1), -1, 1))
-		}
-		u[t] = z[t]
-		if e != nil {
-			u[t] = Sub(u[t], read(state, e[t]))
-		}
-		state = Add(state, Mul(InsertAxes(k[t], -1), InsertAxes(u[t], -2)))
-		o[t] = read(state, q[t])
-	}
-	return Outputs{O: ConvertDType(Stack(o, 1), dtype), State: state, U: ConvertDType(Stack(u, 1), dtype)}
-}
-
-// tokens cuts x [B,T,...] into T wide slices [B,...].
-func tokens(x *Node) []*Node { return grad.Unstack(grad.Wide(x), 1) }
-
-// read returns stateᵀ q: [B,H,K,V], [B,H,K] -> [B,H,V].
-func read(state, q *Node) *Node { return ReduceSum(Mul(state, InsertAxes(q, -1)), 2) }
-
 // state returns the initial state in the dtype of the computation.
 func (in Inputs) state() *Node {
 	if in.State != nil {

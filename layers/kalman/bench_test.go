@@ -21,12 +21,9 @@ func BenchmarkFilter(b *testing.B) {
 			plan scan.Plan
 		}{
 			{"chosen", scan.Plan{}},
-			{"loop4", scan.Plan{Chunks: 1, Unroll: 4}},
-			{"loop16", scan.Plan{Chunks: 1, Unroll: 16}},
-			{"loop32", scan.Plan{Chunks: 1, Unroll: 32}},
-			{"tree32", scan.Plan{Chunks: 1, Unroll: 32, Tree: true}},
-			{"levels4", scan.Plan{Chunks: 4, Unroll: 16}},
-			{"levels16", scan.Plan{Chunks: 16, Unroll: 16}},
+			{"loop", scan.Plan{Chunks: 1, Unroll: 16}},
+			{"tree", scan.Plan{Chunks: 1, Unroll: 16, Tree: true}},
+			{"two-level", scan.Plan{Chunks: 16, Unroll: 16}},
 		} {
 			for _, backward := range []bool{false, true} {
 				a := problem(rand.New(rand.NewPCG(1, 2)), size[0], size[1], size[2], size[3], true)

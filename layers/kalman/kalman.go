@@ -17,6 +17,7 @@ type Inputs struct {
 	A         *Node // [M,S] decay of the latent state per token, in [0, 1]
 	P         *Node // [M,S] variance added per token, not negative
 	State     State // before the first token; nil arrays stand for λ = 1, η = 0
+	Mask      *Node // [B,T], or nil; tokens where it is 0 are padding: no time passes
 }
 
 // State is the belief about the latent states: N(η/λ, 1/λ).
@@ -61,7 +62,12 @@ func Filter(in Inputs, o Options) Outputs {
 	}
 	tokens := []*Node{grad.Wide(in.V), grad.Wide(in.Precision), grad.Wide(in.K), grad.Wide(in.Q)}
 	statics := []*Node{channelsLast(grad.Wide(in.A)), channelsLast(grad.Wide(in.P))}
-	ys, last := scan.Run(cell(o), tokens, statics, carried, o.Plan)
+	filter := cell(o)
+	if in.Mask != nil {
+		filter = scan.Masked(filter)
+		tokens = append(tokens, InsertAxes(ConvertDType(in.Mask, tokens[0].DType()), -1))
+	}
+	ys, last := scan.Run(filter, tokens, statics, carried, o.Plan)
 	if o.Second == Mean {
 		last[1] = Mul(last[1], last[0])
 	}
@@ -112,6 +118,7 @@ func (in Inputs) check() {
 		{"precision", in.Precision, false, true, []int{B, T, M}},
 		{"k", in.K, false, true, []int{B, T, S}},
 		{"q", in.Q, false, true, []int{B, T, S}},
+		{"mask", in.Mask, true, false, []int{B, T}},
 		{"a", in.A, false, false, []int{M, S}},
 		{"p", in.P, false, false, []int{M, S}},
 		{"state lambda", in.State.Lambda, true, false, []int{B, M, S}},
@@ -127,4 +134,11 @@ func (in Inputs) check() {
 			exceptions.Panicf("kalman: %s is %s, expected the dtype of v, %s", x.name, x.node.DType(), in.V.DType())
 		}
 	}
+}
+
+func (s Second) String() string {
+	if s == Mean {
+		return "mean"
+	}
+	return "information"
 }

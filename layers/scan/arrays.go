@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"math"
+
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/support/exceptions"
 
@@ -18,6 +20,13 @@ func Affine(a, b, x0 *Node, plan Plan) (xs, last *Node) {
 // and the last of them [B,...].
 func Moebius(a, b, c, d, x0 *Node, plan Plan) (xs, last *Node) {
 	return arrays(moebiusCell(), []*Node{a, b, c, d}, x0, plan)
+}
+
+// MaxPlus returns x_t = max(x_{t-1} + a_t, b_t) for all t, [B,T,...] like a and
+// b, from x0 [B,...], and the last of them [B,...]. Where both are equal the
+// gradient goes to the first.
+func MaxPlus(a, b, x0 *Node, plan Plan) (xs, last *Node) {
+	return arrays(maxPlusCell(), []*Node{a, b}, x0, plan)
 }
 
 // Exclusive turns the states after each token [B,T,...] into those before it:
@@ -46,6 +55,9 @@ func arrays(cell *Cell, maps []*Node, x0 *Node, plan Plan) (xs, last *Node) {
 	if x0.Shape().CheckDims(append([]int{B}, dims[2:]...)...) != nil || x0.DType() != maps[0].DType() {
 		exceptions.Panicf("scan: initial state %s, expected %s without its axis 1", x0.Shape(), maps[0].Shape())
 	}
+	if (plan == Plan{}) {
+		plan = arrayPlan(deviceOf(x0), cell.Levels[0].Map, T)
+	}
 	if plan.Tree && plan.Unroll <= 0 {
 		plan.Unroll = T // the tokens are as large as the states: nothing to save
 	}
@@ -53,6 +65,20 @@ func arrays(cell *Cell, maps []*Node, x0 *Node, plan Plan) (xs, last *Node) {
 	flat := each(maps, func(m *Node) *Node { return Reshape(m, B, T, lanes) })
 	ys, s := Run(cell, flat, nil, []*Node{Reshape(x0, B, lanes)}, plan)
 	return Reshape(ys[0], dims...), Reshape(s[0], x0.Shape().Dimensions...)
+}
+
+// arrayPlan chooses for tokens as large as the state. The pure-Go backend copies
+// what a turn of a loop reads and writes: √T chunks of √T tokens need no loop up
+// to T = 4096. XLA on a CPU is fastest with a tree where maps are two numbers.
+func arrayPlan(d Device, m Map, T int) (p Plan) {
+	switch {
+	case d == PureGo:
+		p.Chunks = min(64, max(1, int(math.Sqrt(float64(T)))))
+		p.Unroll = 64
+	case d == CPU:
+		p.Tree = m != MoebiusMap
+	}
+	return p
 }
 
 func plain(m Map) *Cell {
@@ -86,6 +112,24 @@ func moebiusCell() *Cell {
 		b := Div(d[0], denominator(s, x))
 		D := Neg(Mul(b, next[0]))
 		return []*Node{Mul(b, s[0]), b, Mul(D, s[0]), D}
+	}
+	return c
+}
+
+func maxPlusCell() *Cell {
+	c := plain(MaxPlusMap)
+	share := func(s, x, d []*Node) (toState, toB *Node) {
+		first := GreaterOrEqual(Add(s[0], x[0]), x[1])
+		zero := filled(d[0], 0)
+		return Where(first, d[0], zero), Where(first, zero, d[0])
+	}
+	c.Pull = func(s, _, x, _, d []*Node) []*Node {
+		toState, _ := share(s, x, d)
+		return []*Node{toState}
+	}
+	c.Learn = func(s, _, x, _, d, _ []*Node) []*Node {
+		toState, toB := share(s, x, d)
+		return []*Node{toState, toB}
 	}
 	return c
 }

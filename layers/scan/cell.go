@@ -47,14 +47,6 @@ type Level struct {
 	Leaf func(before, after, x, w []*Node) []*Node
 }
 
-// Plan says how a scan is evaluated. All plans give the same values up to
-// rounding; zero fields are chosen from the size of the problem and the device.
-type Plan struct {
-	Chunks int  // chunks of the sequence that run in parallel; 1 for one loop
-	Unroll int  // tokens in one turn of the loop; states are kept once a turn
-	Tree   bool // the tokens of a turn by a tree of log depth, not one by one
-}
-
 // Run evaluates the cell over tokens x [B,T,D] from the state s [B,lanes] with
 // statics w [lanes]. It returns the outputs [B,T,D] and the last state.
 func Run(cell *Cell, x, w, s []*Node, plan Plan) (ys, last []*Node) {
@@ -75,7 +67,11 @@ func Run(cell *Cell, x, w, s []*Node, plan Plan) (ys, last []*Node) {
 			exceptions.Panicf("scan: static %s, expected lanes %v", n.Shape(), lanes)
 		}
 	}
-	plan = plan.fill(x[0].Graph().Backend(), s[0].Shape().Size(), T)
+	width := 0
+	for _, n := range x {
+		width += n.Shape().Dim(2)
+	}
+	plan = plan.fill(deviceOf(x[0]), B, T, s[0].Shape().Size()/B, width)
 	N := plan.Chunks
 	head := T - T%N
 	if head == T {

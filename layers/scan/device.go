@@ -43,3 +43,11 @@ func deviceOf(x *Node) Device {
 	}
 	return GPU
 }
+
+// once keeps a compiler from computing an array again in each of its uses.
+func (r *run) once(xs []*Node) []*Node {
+	if r.device != CPU {
+		return xs
+	}
+	return OptimizationBarriers(xs...)
+}

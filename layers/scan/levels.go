@@ -45,7 +45,7 @@ func (r *run) compose(i int, x, w, f, known []*Node, u int) []*Node {
 		for j, k := range part.Levels {
 			after = append(after, k.Map.Apply(k.Leaf(known[:j], after, at, w), known[j]))
 		}
-		f = l.Map.Compose(f, l.Leaf(known, after, at, w))
+		f = r.once(l.Map.Compose(f, l.Leaf(known, after, at, w)))
 		known = after
 	}
 	return concat(f, known)
@@ -106,7 +106,7 @@ func (r *run) pull(t *turn, dy, carry []*Node) []*Node {
 	for i := t.u - 1; i >= 0; i-- {
 		s, next, x := t.at(i)
 		dyi := each(dy, func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) })
-		out := r.cell.Pull(s, next, x, t.statics(), t.once(add(carry[:n], r.cell.Seed(next, x, t.statics(), dyi))))
+		out := r.cell.Pull(s, next, x, t.statics(), r.once(add(carry[:n], r.cell.Seed(next, x, t.statics(), dyi))))
 		units := carry[n:]
 		for j := range n {
 			d := make([]*Node, n)
@@ -114,7 +114,7 @@ func (r *run) pull(t *turn, dy, carry []*Node) []*Node {
 			out = append(out, r.cell.Pull(s, next, x, t.statics(), d)[:j+1]...)
 			units = units[j+1:]
 		}
-		carry = t.once(out)
+		carry = r.once(out)
 	}
 	return carry
 }

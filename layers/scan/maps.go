@@ -15,21 +15,26 @@ const (
 	// trace: no entry is negative, so nothing cancels, a and d stay in [0, 1]
 	// and bc <= 1/4, however many maps are composed.
 	MoebiusMap
+	// MaxPlusMap is x -> max(x + a, b), the pair (a, b).
+	MaxPlusMap
 )
 
 // Size is the number of arrays that hold a map.
 func (m Map) Size() int {
-	if m == AffineMap {
-		return 2
+	if m == MoebiusMap {
+		return 4
 	}
-	return 4
+	return 2
 }
 
 // Unit returns the identity map for states like x.
 func (m Map) Unit(x *Node) []*Node {
 	one, zero := OnesLike(x), ZerosLike(x)
-	if m == AffineMap {
+	switch m {
+	case AffineMap:
 		return []*Node{one, zero}
+	case MaxPlusMap:
+		return []*Node{zero, BroadcastToShape(Infinity(x.Graph(), x.DType(), -1), x.Shape())}
 	}
 	half := MulScalar(one, 0.5)
 	return []*Node{half, zero, zero, half}
@@ -37,10 +42,13 @@ func (m Map) Unit(x *Node) []*Node {
 
 // Compose returns the map "first, then last".
 func (m Map) Compose(first, last []*Node) []*Node {
-	if m == AffineMap {
-		return []*Node{Mul(last[0], first[0]), Add(Mul(last[0], first[1]), last[1])}
-	}
 	l, r := first, last
+	switch m {
+	case AffineMap:
+		return []*Node{Mul(r[0], l[0]), Add(Mul(r[0], l[1]), r[1])}
+	case MaxPlusMap:
+		return []*Node{Add(r[0], l[0]), Max(Add(r[0], l[1]), r[1])}
+	}
 	a := Add(Mul(r[0], l[0]), Mul(r[1], l[2]))
 	b := Add(Mul(r[0], l[1]), Mul(r[1], l[3]))
 	c := Add(Mul(r[2], l[0]), Mul(r[3], l[2]))
@@ -52,8 +60,11 @@ func (m Map) Compose(first, last []*Node) []*Node {
 
 // Apply returns the map's value at x.
 func (m Map) Apply(f []*Node, x *Node) *Node {
-	if m == AffineMap {
+	switch m {
+	case AffineMap:
 		return Add(Mul(f[0], x), f[1])
+	case MaxPlusMap:
+		return Max(Add(x, f[0]), f[1])
 	}
 	return Div(Add(Mul(f[0], x), f[1]), Add(Mul(f[2], x), f[3]))
 }

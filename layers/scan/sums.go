@@ -19,8 +19,22 @@ func Outer(s, m *Node) *Node {
 	return Mul(s, m)
 }
 
-// SumStates returns Σ_s x y: [..,S,M], [..,S] -> [..,M].
+// AllStates repeats x [..,M] for all states of like [..,S,M], at least where
+// broadcasting is slow.
+func AllStates(x, like *Node) *Node {
+	if deviceOf(x) != PureGo {
+		return InsertAxes(x, -2)
+	}
+	dims := append([]int{}, x.Shape().Dimensions...)
+	dims[len(dims)-1] = like.Shape().Dim(-2)
+	return Outer(BroadcastToDims(ConstAs(x, 1), dims...), x)
+}
+
+// SumStates returns Σ_s x y: [..,S,M], [..,S] -> [..,M]; nil y stands for ones.
 func SumStates(x, y *Node) *Node {
+	if y == nil {
+		y = BroadcastToDims(ConstAs(x, 1), x.Shape().Dimensions[:x.Rank()-1]...)
+	}
 	if deviceOf(x) == GPU {
 		return Squeeze(fold(Mul(x, InsertAxes(y, -1)), x.Rank()-2, 1), -2)
 	}

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"os"
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -140,14 +139,6 @@ func add(a, b []*Node) []*Node {
 		}
 	}
 	return out
-}
-
-// once keeps a compiler from computing an array again in each of its uses.
-func (t *turn) once(xs []*Node) []*Node {
-	if t.device != CPU || os.Getenv("KBAR") == "0" {
-		return xs
-	}
-	return OptimizationBarriers(xs...)
 }
 
 // at returns the states around token i and the token.

@@ -3,6 +3,8 @@ package golden
 import (
 	"bytes"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
@@ -27,8 +29,15 @@ func archive(t testing.TB) *Archive {
 
 func TestMixersAgreeWithGolden(t *testing.T) {
 	a := archive(t)
-	for _, form := range []delta.Form{{Recurrent: true}, {Chunk: 16}, {Chunk: 32}, {Chunk: 64}} {
-		for _, dtype := range []dtypes.DType{dtypes.Float64, dtypes.Float32} {
+	forms, floats := []delta.Form{{Chunk: 32}, {Recurrent: true}, {Chunk: 16}, {Chunk: 64}}, []dtypes.DType{dtypes.Float32, dtypes.Float64}
+	if check.Backend().Name() != "Go Backend" { // graphs are compiled, seconds each: three stand for all
+		forms, floats = forms[:2], floats[:1]
+		a.Cases = slices.DeleteFunc(a.Cases, func(c *Case) bool {
+			return !slices.Contains([]string{"gdn2", "gla", "kaczmarz"}, c.Family) || !strings.HasPrefix(c.Name, "init_state_T70")
+		})
+	}
+	for _, form := range forms {
+		for _, dtype := range floats {
 			out, grad := 2e-5, 2e-4
 			if dtype == dtypes.Float64 {
 				out = 1e-8

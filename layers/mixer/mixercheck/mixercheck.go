@@ -21,7 +21,7 @@ import (
 )
 
 // Case is one evaluation. The loss is a fixed random combination of y and of
-// every array of the final state.
+// every array of the final state, or of the first tokens' y.
 type Case struct {
 	Layer  mixer.Layer
 	X      check.Array // [B,T,D]
@@ -32,6 +32,7 @@ type Case struct {
 	DType  dtypes.DType
 	Seed   uint64 // of parameters, state and loss
 	Values bool   // outputs and state only, no gradients
+	Before int    // if above 0, the loss is on y before this token alone
 }
 
 // Result maps "y", "state/SLOT", "grad x", "grad state/SLOT" and
@@ -44,6 +45,9 @@ func Run(be compute.Backend, c Case) (Result, error) {
 	pieces := c.Pieces
 	if pieces == nil {
 		pieces = []int{T}
+	}
+	if c.Values && len(pieces) > 1 {
+		return stream(be, c)
 	}
 	set := param.NewSet(c.DType, c.Seed, nil)
 	slots := c.Layer.Slots(max(c.Room, T))
@@ -76,7 +80,11 @@ func Run(be compute.Backend, c Case) (Result, error) {
 		if !c.Values {
 			loss := ScalarZero(g, c.DType)
 			rng := rand.New(rand.NewPCG(c.Seed, 77))
-			for _, o := range outs {
+			part := outs
+			if c.Before > 0 {
+				part = []*Node{SliceAxis(outs[0], 1, AxisRange(0, c.Before))}
+			}
+			for _, o := range part {
 				w := check.Random(rng, 1, o.Shape().Dimensions...)
 				loss = Add(loss, ReduceAllSum(Mul(ConvertDType(o, c.DType), ConvertDType(Const(g, w.Tensor()), c.DType))))
 			}
@@ -100,16 +108,7 @@ func Run(be compute.Backend, c Case) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	rng := rand.New(rand.NewPCG(c.Seed, 78))
-	args := []any{c.X.Tensor()}
-	for _, s := range slots {
-		a := check.Array{Dims: append([]int{B}, s.Dims...)}
-		a = check.Random(rng, 0.5, a.Dims...)
-		if !c.State || s.Name == "t" {
-			clear(a.Values)
-		}
-		args = append(args, a.Tensor())
-	}
+	args := append([]any{c.X.Tensor()}, c.state(slots, B)...)
 	ts, err := exec.Call(args...)
 	if err != nil {
 		return nil, err // Finalize would wait for ever after a panic inside the graph function
@@ -122,6 +121,70 @@ func Run(be compute.Backend, c Case) (Result, error) {
 	for i, t := range ts {
 		r[names[i]] = check.Array{Dims: t.Shape().Dimensions, Values: tensors.MustCopyFlatData[float64](t)}
 	}
+	return r, nil
+}
+
+// state draws the state that the case starts from.
+func (c Case) state(slots []mixer.Slot, B int) (args []any) {
+	rng := rand.New(rand.NewPCG(c.Seed, 78))
+	for _, s := range slots {
+		a := check.Random(rng, 0.5, append([]int{B}, s.Dims...)...)
+		if !c.State || s.Name == "t" {
+			clear(a.Values)
+		}
+		args = append(args, a.Tensor())
+	}
+	return args
+}
+
+// stream calls the layer once for each piece, as decoding does: the state
+// leaves the graph and comes back.
+func stream(be compute.Backend, c Case) (Result, error) {
+	set := param.NewSet(c.DType, c.Seed, nil)
+	slots := c.Layer.Slots(max(c.Room, c.X.Dims[1]))
+	exec, err := model.NewExec(be, set.Store, func(_ *model.Scope, in []*Node) []*Node {
+		state := make(mixer.State, len(slots))
+		for i, s := range slots {
+			state[s.Name] = ConvertDType(in[1+i], c.DType)
+		}
+		y, state := mixer.Apply(c.Layer, mixer.Context{Scope: set.At(in[0].Graph()), Form: c.Form}, ConvertDType(in[0], c.DType), state)
+		outs := []*Node{ConvertDType(y, dtypes.Float64)}
+		for _, s := range slots {
+			outs = append(outs, ConvertDType(state[s.Name], dtypes.Float64))
+		}
+		return outs
+	})
+	if err != nil {
+		return nil, err
+	}
+	B, T, D := c.X.Dims[0], c.X.Dims[1], c.X.Dims[2]
+	y := check.Array{Dims: c.X.Dims, Values: make([]float64, B*T*D)}
+	state := c.state(slots, B)
+	at := 0
+	for _, n := range c.Pieces {
+		x := check.Array{Dims: []int{B, n, D}}
+		for b := range B {
+			x.Values = append(x.Values, c.X.Values[(b*T+at)*D:(b*T+at+n)*D]...)
+		}
+		ts, err := exec.Call(append([]any{x.Tensor()}, state...)...)
+		if err != nil {
+			return nil, err
+		}
+		values := tensors.MustCopyFlatData[float64](ts[0])
+		for b := range B {
+			copy(y.Values[(b*T+at)*D:], values[b*n*D:(b+1)*n*D])
+		}
+		for i := range slots {
+			state[i] = ts[1+i]
+		}
+		at += n
+	}
+	r := Result{"y": y}
+	for i, s := range slots {
+		t := state[i].(*tensors.Tensor)
+		r["state/"+s.Name] = check.Array{Dims: t.Shape().Dimensions, Values: tensors.MustCopyFlatData[float64](t)}
+	}
+	exec.Finalize()
 	return r, nil
 }
 
