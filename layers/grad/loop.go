@@ -28,8 +28,8 @@ type Loop struct {
 // Run returns the last carry and what the turns wrote, each array [turns,...].
 func (l Loop) Run(body func(reads, fixed, carry []*Node) (next, written []*Node)) (carry, written []*Node) {
 	if l.Turns == 1 {
-		next, out := body(each(l.Reads, func(x *Node) *Node { return Squeeze(x, 0) }), l.Fixed, l.Carry)
-		return next, each(out, func(x *Node) *Node { return InsertAxes(x, 0) })
+		next, out := body(Each(l.Reads, func(x *Node) *Node { return Squeeze(x, 0) }), l.Fixed, l.Carry)
+		return next, Each(out, func(x *Node) *Node { return InsertAxes(x, 0) })
 	}
 	g := l.Carry[0].Graph()
 	first, step := int32(0), int32(1)
@@ -42,7 +42,7 @@ func (l Loop) Run(body func(reads, fixed, carry []*Node) (next, written []*Node)
 	turn := NewClosure(g, func(g *Graph) []*Node {
 		s := parameters(g, state)
 		i := s[0]
-		next, written := body(each(s[c:r], func(x *Node) *Node { return readAt(x, i) }), s[r:], s[1:c])
+		next, written := body(Each(s[c:r], func(x *Node) *Node { return readAt(x, i) }), s[r:], s[1:c])
 		out := slices.Concat([]*Node{Add(i, Const(g, step))}, next, s[c:])
 		for j, y := range written {
 			shape := shapes.Make(y.DType(), append([]int{l.Turns}, y.Shape().Dimensions...)...)
@@ -107,7 +107,8 @@ func dynamic(x *Node) bool {
 	return x.Graph().Backend().Capabilities().Operations[compute.OpTypeDynamicSlice]
 }
 
-func each(xs []*Node, f func(*Node) *Node) []*Node {
+// Each maps a function over nodes.
+func Each(xs []*Node, f func(*Node) *Node) []*Node {
 	out := make([]*Node, len(xs))
 	for i, x := range xs {
 		out[i] = f(x)

@@ -62,7 +62,7 @@ func arrays(cell *Cell, maps []*Node, x0 *Node, plan Plan) (xs, last *Node) {
 		plan.Unroll = T // the tokens are as large as the states: nothing to save
 	}
 	lanes := x0.Shape().Size() / B
-	flat := each(maps, func(m *Node) *Node { return Reshape(m, B, T, lanes) })
+	flat := grad.Each(maps, func(m *Node) *Node { return Reshape(m, B, T, lanes) })
 	ys, s := Run(cell, flat, nil, []*Node{Reshape(x0, B, lanes)}, plan)
 	return Reshape(ys[0], dims...), Reshape(s[0], x0.Shape().Dimensions...)
 }

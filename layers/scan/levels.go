@@ -2,6 +2,7 @@ package scan
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 // Two levels: N chunks are rows of one loop, each of which must know the state
@@ -17,7 +18,7 @@ func (r *run) entries() []*Node {
 		size := l.Map.Size()
 		carry := concat(l.Map.Unit(r.blank()), known)
 		for _, g := range r.segments() {
-			carry, _ = loop{turns: g.turns, reads: g.of(r.x), fixed: r.w, carry: carry}.run(
+			carry, _ = grad.Loop{Turns: g.turns, Reads: g.of(r.x), Fixed: r.w, Carry: carry}.Run(
 				func(x, w, carry []*Node) (next, _ []*Node) {
 					return r.compose(i, x, w, carry[:size], carry[size:], g.u), nil
 				})
@@ -26,7 +27,7 @@ func (r *run) entries() []*Node {
 		var at []*Node
 		for n := range r.N {
 			at = append(at, s)
-			s = l.Map.Apply(each(carry[:size], func(x *Node) *Node { return cut(x, n*r.B, (n+1)*r.B) }), s)
+			s = l.Map.Apply(grad.Each(carry[:size], func(x *Node) *Node { return cut(x, n*r.B, (n+1)*r.B) }), s)
 		}
 		known = append(known, Concatenate(at, 0))
 	}
@@ -40,7 +41,7 @@ func (r *run) compose(i int, x, w, f, known []*Node, u int) []*Node {
 	part.Levels = part.Levels[:i]
 	l := r.cell.Levels[i]
 	for t := range u {
-		at := each(x, func(n *Node) *Node { return Squeeze(cut(n, t, t+1), 0) })
+		at := grad.Each(x, func(n *Node) *Node { return Squeeze(cut(n, t, t+1), 0) })
 		var after []*Node
 		for j, k := range part.Levels {
 			after = append(after, k.Map.Apply(k.Leaf(known[:j], after, at, w), known[j]))
@@ -71,8 +72,8 @@ func (r *run) exits(dys, dlast []*Node) []*Node {
 	for i := len(segs) - 1; i >= 0; i-- {
 		g := segs[i]
 		nx, ny := len(r.x), len(dys)
-		carry, _ = loop{turns: g.turns, backward: true, fixed: r.w, carry: carry,
-			reads: concat(g.of(r.x), g.of(dys), r.borders[i])}.run(func(reads, w, carry []*Node) (next, _ []*Node) {
+		carry, _ = grad.Loop{Turns: g.turns, Backward: true, Fixed: r.w, Carry: carry,
+			Reads: concat(g.of(r.x), g.of(dys), r.borders[i])}.Run(func(reads, w, carry []*Node) (next, _ []*Node) {
 			return r.pull(r.turn(reads[:nx], w, reads[nx+ny:], g.u), reads[nx:nx+ny], carry), nil
 		})
 	}
@@ -82,7 +83,7 @@ func (r *run) exits(dys, dlast []*Node) []*Node {
 		for i := range at {
 			at[i] = append([]*Node{d[i]}, at[i]...)
 		}
-		part := each(carry, func(x *Node) *Node { return cut(x, c*r.B, (c+1)*r.B) })
+		part := grad.Each(carry, func(x *Node) *Node { return cut(x, c*r.B, (c+1)*r.B) })
 		before := append([]*Node{}, part[:n]...)
 		part = part[n:]
 		for j := range n {
@@ -105,7 +106,7 @@ func (r *run) pull(t *turn, dy, carry []*Node) []*Node {
 	n := len(r.s)
 	for i := t.u - 1; i >= 0; i-- {
 		s, next, x := t.at(i)
-		dyi := each(dy, func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) })
+		dyi := grad.Each(dy, func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) })
 		out := r.cell.Pull(s, next, x, t.statics(), r.once(add(carry[:n], r.cell.Seed(next, x, t.statics(), dyi))))
 		units := carry[n:]
 		for j := range n {

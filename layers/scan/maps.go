@@ -2,6 +2,7 @@ package scan
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 // Map is a family of maps of a state, closed under composition.
@@ -78,14 +79,14 @@ func tree(compose func(first, last []*Node) []*Node, maps []*Node) []*Node {
 	case T == 1:
 		return maps
 	case T%2 == 1:
-		head := tree(compose, each(maps, func(x *Node) *Node { return cut(x, 0, T-1) }))
+		head := tree(compose, grad.Each(maps, func(x *Node) *Node { return cut(x, 0, T-1) }))
 		last := compose(
-			each(head, func(x *Node) *Node { return cut(x, T-2, T-1) }),
-			each(maps, func(x *Node) *Node { return cut(x, T-1, T) }))
+			grad.Each(head, func(x *Node) *Node { return cut(x, T-2, T-1) }),
+			grad.Each(maps, func(x *Node) *Node { return cut(x, T-1, T) }))
 		return join(head, last)
 	}
 	half := func(i int) []*Node {
-		return each(maps, func(x *Node) *Node {
+		return grad.Each(maps, func(x *Node) *Node {
 			dims := x.Shape().Dimensions
 			pairs := Reshape(x, append([]int{T / 2, 2}, dims[1:]...)...)
 			return Squeeze(SliceAxis(pairs, 1, AxisRange(i, i+1)), 1)
@@ -93,23 +94,15 @@ func tree(compose func(first, last []*Node) []*Node, maps []*Node) []*Node {
 	}
 	even, odd := half(0), half(1)
 	odds := tree(compose, compose(even, odd))
-	evens := each(even, func(x *Node) *Node { return cut(x, 0, 1) })
+	evens := grad.Each(even, func(x *Node) *Node { return cut(x, 0, 1) })
 	if T > 2 {
 		evens = join(evens, compose(
-			each(odds, func(x *Node) *Node { return cut(x, 0, T/2-1) }),
-			each(even, func(x *Node) *Node { return cut(x, 1, T/2) })))
+			grad.Each(odds, func(x *Node) *Node { return cut(x, 0, T/2-1) }),
+			grad.Each(even, func(x *Node) *Node { return cut(x, 1, T/2) })))
 	}
 	out := make([]*Node, len(maps))
 	for i := range out {
 		out[i] = Reshape(Stack([]*Node{evens[i], odds[i]}, 1), maps[i].Shape().Dimensions...)
-	}
-	return out
-}
-
-func each(xs []*Node, f func(*Node) *Node) []*Node {
-	out := make([]*Node, len(xs))
-	for i, x := range xs {
-		out[i] = f(x)
 	}
 	return out
 }

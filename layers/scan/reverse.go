@@ -2,6 +2,7 @@ package scan
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 // learnTree is learn in log depth. The gradient of the state after token i is
@@ -31,10 +32,10 @@ func (t *turn) learnTree(dy, d, dw []*Node) (ds, dx, dwNext []*Node) {
 		unit[j] = filled(after[0], 1)
 		maps = append(maps, t.cell.Pull(before, after, x, t.w, unit)[:j+1]...)
 	}
-	maps = each(maps, func(m *Node) *Node { return Reverse(BroadcastToDims(m, dims...), 0) })
-	maps = each(tree(func(first, last []*Node) []*Node { return composeLinear(n, first, last) }, maps),
+	maps = grad.Each(maps, func(m *Node) *Node { return Reverse(BroadcastToDims(m, dims...), 0) })
+	maps = grad.Each(tree(func(first, last []*Node) []*Node { return composeLinear(n, first, last) }, maps),
 		func(m *Node) *Node { return Reverse(m, 0) })
-	exit := each(d, func(x *Node) *Node { return InsertAxes(x, 0) })
+	exit := grad.Each(d, func(x *Node) *Node { return InsertAxes(x, 0) })
 	pulled := applyLinear(n, maps, exit) // the gradient before each token
 	d = make([]*Node, n)
 	for i := range d {
@@ -42,9 +43,9 @@ func (t *turn) learnTree(dy, d, dw []*Node) (ds, dx, dwNext []*Node) {
 	}
 	dx = t.cell.Learn(before, after, x, t.w, d, dy)
 	if len(dw) > 0 {
-		dw = add(dw, each(t.cell.Drift(before, after, x, t.w, d, dy), func(m *Node) *Node { return Squeeze(fold(m, 0, 1), 0) }))
+		dw = add(dw, grad.Each(t.cell.Drift(before, after, x, t.w, d, dy), func(m *Node) *Node { return Squeeze(fold(m, 0, 1), 0) }))
 	}
-	return each(pulled, func(p *Node) *Node { return Squeeze(cut(p, 0, 1), 0) }), dx, dw
+	return grad.Each(pulled, func(p *Node) *Node { return Squeeze(cut(p, 0, 1), 0) }), dx, dw
 }
 
 // filled returns an array like x of one value; unlike OnesLike it is allowed in

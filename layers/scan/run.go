@@ -3,6 +3,7 @@ package scan
 import (
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 // run is one scan over N chunks of L tokens. Inside, tokens come first and
@@ -20,10 +21,10 @@ type run struct {
 func newRun(cell *Cell, x, w, s []*Node, plan Plan) *run {
 	r := &run{cell: cell, plan: plan, B: x[0].Shape().Dim(0), N: plan.Chunks, L: x[0].Shape().Dim(1) / plan.Chunks,
 		lanes: s[0].Shape().Dimensions[1:], s: s, device: deviceOf(x[0])}
-	r.x = each(x, r.split)
+	r.x = grad.Each(x, r.split)
 	// A compiler that fuses reads statics where they are used; else a repeated
 	// broadcast costs more than one array of the state's size.
-	r.w = each(w, func(n *Node) *Node {
+	r.w = grad.Each(w, func(n *Node) *Node {
 		n = InsertAxes(n, 0)
 		if r.device == PureGo {
 			n = BroadcastToDims(n, append([]int{r.N * r.B}, r.lanes...)...)
@@ -68,7 +69,7 @@ func (r *run) segments() []segment {
 
 // of cuts x [L,...] to a segment's [turns,u,...].
 func (g segment) of(xs []*Node) []*Node {
-	return each(xs, func(x *Node) *Node {
+	return grad.Each(xs, func(x *Node) *Node {
 		dims := x.Shape().Dimensions
 		return Reshape(cut(x, g.at, g.at+g.turns*g.u), append([]int{g.turns, g.u}, dims[1:]...)...)
 	})
@@ -86,17 +87,17 @@ func (r *run) forward() (ys, last []*Node) {
 	r.borders = nil
 	for _, g := range r.segments() {
 		var written []*Node
-		s, written = loop{turns: g.turns, reads: g.of(r.x), fixed: r.w, carry: s}.run(
+		s, written = grad.Loop{Turns: g.turns, Reads: g.of(r.x), Fixed: r.w, Carry: s}.Run(
 			func(x, w, s []*Node) (next, out []*Node) {
 				t := r.turn(x, w, s, g.u)
 				return t.last(), append(t.read(), s...)
 			})
 		outputs := len(written) - len(s)
-		parts = append(parts, each(written[:outputs], flat))
+		parts = append(parts, grad.Each(written[:outputs], flat))
 		r.borders = append(r.borders, written[outputs:])
 	}
 	rows := r.N * r.B
-	return each(stackSegments(parts), r.unsplit), each(s, func(x *Node) *Node { return cut(x, rows-r.B, rows) })
+	return grad.Each(stackSegments(parts), r.unsplit), grad.Each(s, func(x *Node) *Node { return cut(x, rows-r.B, rows) })
 }
 
 // flat takes [turns,u,...] to [turns·u,...].
@@ -115,35 +116,35 @@ func stackSegments(parts [][]*Node) []*Node {
 
 // backward returns the gradients of tokens, statics and the first state.
 func (r *run) backward(dys, dlast []*Node) (dx, dw, ds []*Node) {
-	dys = each(dys, r.split)
+	dys = grad.Each(dys, r.split)
 	ds = dlast
 	if r.N > 1 {
 		ds = r.exits(dys, dlast)
 	}
-	dw = each(r.w, func(*Node) *Node { return r.blank() })
+	dw = grad.Each(r.w, func(*Node) *Node { return r.blank() })
 	segs := r.segments()
 	parts := make([][]*Node, len(segs))
 	for i := len(segs) - 1; i >= 0; i-- {
 		g := segs[i]
 		nx, ny, ns := len(r.x), len(dys), len(ds)
-		carry, written := loop{turns: g.turns, backward: true, fixed: r.w, carry: concat(ds, dw),
-			reads: concat(g.of(r.x), g.of(dys), r.borders[i])}.run(
+		carry, written := grad.Loop{Turns: g.turns, Backward: true, Fixed: r.w, Carry: concat(ds, dw),
+			Reads: concat(g.of(r.x), g.of(dys), r.borders[i])}.Run(
 			func(reads, w, carry []*Node) (next, out []*Node) {
 				t := r.turn(reads[:nx], w, reads[nx+ny:], g.u)
 				ds, dx, dw := t.learn(reads[nx:nx+ny], carry[:ns], carry[ns:])
 				return concat(ds, dw), dx
 			})
 		ds, dw = carry[:ns], carry[ns:]
-		parts[i] = each(written, func(d *Node) *Node {
+		parts[i] = grad.Each(written, func(d *Node) *Node {
 			if d.Rank() > 4 {
 				d = ReduceSum(d, -1)
 			}
 			return flat(d)
 		})
 	}
-	dx = each(stackSegments(parts), r.unsplit)
-	dw = each(dw, func(n *Node) *Node { return ReduceSum(n, 0) })
-	return dx, dw, each(ds, func(x *Node) *Node { return cut(x, 0, r.B) })
+	dx = grad.Each(stackSegments(parts), r.unsplit)
+	dw = grad.Each(dw, func(n *Node) *Node { return ReduceSum(n, 0) })
+	return dx, dw, grad.Each(ds, func(x *Node) *Node { return cut(x, 0, r.B) })
 }
 
 // blank returns zeros for all rows, [N·B,lanes].

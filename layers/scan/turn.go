@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 // turn is u tokens of one loop body: x [u,R,D], and the states around each.
@@ -18,14 +19,14 @@ type turn struct {
 func (r *run) turn(x, w, s []*Node, u int) *turn {
 	t := &turn{run: r, u: u, w: w}
 	if r.plan.Tree && u > 1 {
-		t.w = each(w, func(n *Node) *Node { return InsertAxes(n, 0) })
+		t.w = grad.Each(w, func(n *Node) *Node { return InsertAxes(n, 0) })
 		t.xs = [][]*Node{x}
 		t.grow(s)
 		return t
 	}
 	t.states = [][]*Node{s}
 	for i := range u {
-		at := each(x, func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) })
+		at := grad.Each(x, func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) })
 		t.xs = append(t.xs, at)
 		s = r.cell.after(s, at, w)
 		t.states = append(t.states, s)
@@ -39,7 +40,7 @@ func (t *turn) grow(s []*Node) {
 	dims := append([]int{t.u}, s[0].Shape().Dimensions...)
 	var before, after []*Node
 	for i, l := range t.cell.Levels {
-		leaf := each(l.Leaf(before, after, t.xs[0], t.w), func(n *Node) *Node { return BroadcastToDims(n, dims...) })
+		leaf := grad.Each(l.Leaf(before, after, t.xs[0], t.w), func(n *Node) *Node { return BroadcastToDims(n, dims...) })
 		first := InsertAxes(s[i], 0)
 		next := l.Map.Apply(tree(l.Map.Compose, leaf), first)
 		after = append(after, next)
@@ -54,7 +55,7 @@ func (t *turn) tree() bool { return len(t.xs) == 1 && t.u > 1 }
 func (t *turn) last() []*Node {
 	last := t.states[len(t.states)-1]
 	if t.tree() {
-		return each(last, func(n *Node) *Node { return Squeeze(cut(n, t.u-1, t.u), 0) })
+		return grad.Each(last, func(n *Node) *Node { return Squeeze(cut(n, t.u-1, t.u), 0) })
 	}
 	return last
 }
@@ -82,7 +83,7 @@ func (t *turn) all() (before, after, x, w []*Node) {
 	if t.tree() {
 		return t.states[0], t.states[1], t.xs[0], t.w
 	}
-	w = each(t.w, func(n *Node) *Node { return InsertAxes(n, 0) })
+	w = grad.Each(t.w, func(n *Node) *Node { return InsertAxes(n, 0) })
 	return stack(t.states[:t.u]), stack(t.states[1:]), stack(t.xs), w
 }
 
@@ -109,7 +110,7 @@ func (t *turn) learn(dy, d, dw []*Node) (dbefore, dx, dwNext []*Node) {
 	dxs, ds := make([][]*Node, t.u), make([][]*Node, t.u)
 	for i := t.u - 1; i >= 0; i-- {
 		s, next, x := t.states[i], t.states[i+1], t.xs[i]
-		dyi := each(dy, func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) })
+		dyi := grad.Each(dy, func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) })
 		d = t.once(add(d, t.cell.Seed(next, x, t.w, dyi)))
 		if t.whole() {
 			ds[i] = d
@@ -147,7 +148,7 @@ func (t *turn) at(i int) (s, next, x []*Node) {
 		return t.states[i], t.states[i+1], t.xs[i]
 	}
 	one := func(n *Node) *Node { return Squeeze(cut(n, i, i+1), 0) }
-	return each(t.states[0], one), each(t.states[1], one), each(t.xs[0], one)
+	return grad.Each(t.states[0], one), grad.Each(t.states[1], one), grad.Each(t.xs[0], one)
 }
 
 // statics returns w as single tokens see it.
@@ -155,5 +156,5 @@ func (t *turn) statics() []*Node {
 	if !t.tree() {
 		return t.w
 	}
-	return each(t.w, func(n *Node) *Node { return Squeeze(n, 0) })
+	return grad.Each(t.w, func(n *Node) *Node { return Squeeze(n, 0) })
 }
