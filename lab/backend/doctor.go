@@ -122,7 +122,7 @@ func missing(r Report, rsvg bool) []Missing {
 	}
 	add(!r.SIMD, "SIMD: pure Go is about six times slower without", "GOEXPERIMENT=simd go build ./cmd/kalmarz")
 	add(needsFMAOff && !r.FMAOff, "GODEBUG=cpu.fma=off: math.Exp can be a hundred times slower without", "export GODEBUG=cpu.fma=off")
-	add(!rsvg, "rsvg-convert, which draws PNG and PDF figures from SVG", "apt-get install -y librsvg2-bin fonts-liberation")
+	add(!rsvg, "rsvg-convert, which makes better PDF figures than the built-in writer", "apt-get install -y librsvg2-bin fonts-liberation")
 	return list
 }
 
