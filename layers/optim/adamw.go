@@ -3,8 +3,6 @@
 package optim
 
 import (
-	"fmt"
-
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
@@ -37,19 +35,26 @@ func (a *AdamW) UpdateGraph(scope *model.Scope, g *Graph, loss *Node) {
 // UpdateGraphWithGradients is UpdateGraph for gradients that are given, one for
 // each trainable variable that the graph uses, in the scope's order.
 func (a *AdamW) UpdateGraphWithGradients(scope *model.Scope, grads []*Node, dtype dtypes.DType) {
+	update := a.begin(scope.Store(), dtype)
+	for i, v := range Trainable(scope, a.LearningRate.Graph()) {
+		update(v, grads[i])
+	}
+}
+
+// begin counts a step and returns the update of one variable.
+func (a *AdamW) begin(store *model.Store, dtype dtypes.DType) func(v *model.Variable, grad *Node) {
 	g := a.LearningRate.Graph()
-	store := scope.Store()
-	steps := state(store, "steps", nil, dtype)
+	steps := state(store, adamScope+"/steps", nil, dtype)
 	n := OnePlus(steps.NodeValue(g))
 	steps.SetNodeValue(n)
 	one := ScalarOne(g, dtype)
 	correct1 := Sub(one, Pow(Scalar(g, dtype, a.Beta1), n))
 	correct2 := Sub(one, Pow(Scalar(g, dtype, a.Beta2), n))
 	lr := ConvertDType(a.LearningRate, dtype)
-	for i, v := range Trainable(scope, g) {
-		grad, w := grads[i], v.NodeValue(g)
+	return func(v *model.Variable, grad *Node) {
+		w := v.NodeValue(g)
 		dims := w.Shape().Dimensions
-		mv, vv := state(store, "m"+v.Path(), dims, dtype), state(store, "v"+v.Path(), dims, dtype)
+		mv, vv := state(store, adamScope+"/m"+v.Path(), dims, dtype), state(store, adamScope+"/v"+v.Path(), dims, dtype)
 		m := Add(MulScalar(mv.NodeValue(g), a.Beta1), MulScalar(grad, 1-a.Beta1))
 		s := Add(MulScalar(vv.NodeValue(g), a.Beta2), MulScalar(Square(grad), 1-a.Beta2))
 		mv.SetNodeValue(m)
@@ -63,11 +68,4 @@ func (a *AdamW) UpdateGraphWithGradients(scope *model.Scope, grads []*Node, dtyp
 }
 
 // Clear sets the moments and the step count to zero.
-func (a *AdamW) Clear(scope *model.Scope) error {
-	for v := range scope.Store().Scope(adamScope).IterVariables() {
-		if err := v.SetValue(zeros(v.Shape().Dimensions, v.DType())); err != nil {
-			return fmt.Errorf("optimiser state %s: %w", v.Path(), err)
-		}
-	}
-	return nil
-}
+func (a *AdamW) Clear(scope *model.Scope) error { return clearState(scope.Store(), adamScope) }

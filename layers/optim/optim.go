@@ -65,13 +65,22 @@ func Cosine(peak, floor float64, warmup, steps, step int) float64 {
 }
 
 // state returns an optimiser variable, which the first call makes as zeros.
-func state(store *model.Store, name string, dims []int, dtype dtypes.DType) *model.Variable {
-	path := fmt.Sprintf("%s/%s", adamScope, name)
+func state(store *model.Store, path string, dims []int, dtype dtypes.DType) *model.Variable {
 	v := store.GetVariable(path)
 	if v == nil {
 		v = store.VariableWithValue(path, zeros(dims, dtype)).SetTrainable(false)
 	}
 	return v
+}
+
+// clearState zeroes all optimiser variables below a scope.
+func clearState(store *model.Store, scope string) error {
+	for v := range store.Scope(scope).IterVariables() {
+		if err := v.SetValue(zeros(v.Shape().Dimensions, v.DType())); err != nil {
+			return fmt.Errorf("optimiser state %s: %w", v.Path(), err)
+		}
+	}
+	return nil
 }
 
 func zeros(dims []int, dtype dtypes.DType) *tensors.Tensor {
