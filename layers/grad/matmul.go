@@ -80,3 +80,17 @@ func swap(x *Node) *Node { return TransposeAllAxes(x, 0, 2, 1) }
 
 // PureGo tells whether a graph is built for GoMLX's pure-Go backend.
 func PureGo(g *Graph) bool { return g.Backend().Name() == "Go Backend" }
+
+// ProductFLOPs counts the matrix products of a graph, two operations for each
+// multiplication and addition. All products must be batches of matrices.
+func ProductFLOPs(g *Graph) float64 {
+	sum := 0.0
+	for _, n := range g.Nodes() {
+		if n.Type() == NodeTypeDotGeneral {
+			out := n.Shape()
+			inner := n.Inputs()[0].Shape().Size() / (out.Dim(0) * out.Dim(1))
+			sum += 2 * float64(out.Size()) * float64(inner)
+		}
+	}
+	return sum
+}

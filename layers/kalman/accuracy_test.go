@@ -14,9 +14,7 @@ import (
 // over long sequences: filters as they start in a layer, well-observed ones,
 // regression, and nearly no noise. The package comment states what this logs.
 func TestSecondRecurrence(t *testing.T) {
-	if check.Backend().Name() != "Go Backend" {
-		t.Skip("a measurement of rounding, the same elsewhere")
-	}
+	onPureGo(t)
 	rate := func(rng *rand.Rand) float64 { return math.Exp(math.Log(1e-3) + rng.Float64()*math.Log(100)) }
 	for _, c := range []struct {
 		name         string
@@ -35,7 +33,7 @@ func TestSecondRecurrence(t *testing.T) {
 		}, 1e-4, 1e-2, true},
 	} {
 		rng := rand.New(rand.NewPCG(20, 21))
-		a := problem(rng, 1, 2048, 8, 16, true)
+		a := Random(rng, 1, 2048, 8, 16, true)
 		for i := range a.A {
 			c.set(rng, a, i)
 		}

@@ -26,7 +26,7 @@ func BenchmarkFilter(b *testing.B) {
 			{"two-level", scan.Plan{Chunks: 16, Unroll: 16}},
 		} {
 			for _, backward := range []bool{false, true} {
-				a := problem(rand.New(rand.NewPCG(1, 2)), size[0], size[1], size[2], size[3], true)
+				a := Random(rand.New(rand.NewPCG(1, 2)), size[0], size[1], size[2], size[3], true)
 				b.Run(fmt.Sprintf("B%dT%dM%dS%d/%s/backward=%v", size[0], size[1], size[2], size[3], f.name, backward), func(b *testing.B) {
 					_, ins := graphOf(a, Options{})
 					exec := MustNewExec(check.Backend(), func(x []*Node) []*Node {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestDiscretisations(t *testing.T) {
+	onPureGo(t)
 	rates := []float64{0, 1e-12, 1e-8, 1e-4, 0.3, 2.4, 2.6, 1, 30, 1e4}
 	const step, noise = 0.1, 0.01
 	n := len(rates)

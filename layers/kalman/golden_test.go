@@ -91,12 +91,6 @@ func TestReferenceAgreesWithGolden(t *testing.T) {
 	}
 }
 
-func (r *Result) list() [][]float64 { return [][]float64{r.Y, r.YVar, r.Lambda, r.Eta} }
-
-func (a *Arrays) list() [][]float64 {
-	return [][]float64{a.V, a.Precision, a.K, a.Q, a.A, a.P, a.Lambda, a.Eta}
-}
-
 // report fails where an array differs from the wanted one; arrays that are nil
 // on the wanted side are left out. It returns the largest relative error.
 func report(t testing.TB, what string, got, want [][]float64, tol float64) (worst float64) {

@@ -7,19 +7,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
-
-	"github.com/kalmarz/kalmarz/layers/check"
-	"github.com/kalmarz/kalmarz/layers/scan"
 )
-
-// few returns the plans that a test goes through: all of them, or, where each
-// takes seconds to compile, the two that differ most.
-func few() map[string]scan.Plan {
-	if check.Backend().Name() == "Go Backend" {
-		return plans
-	}
-	return map[string]scan.Plan{"loop": plans["loop"], "two-level": plans["two-level"]}
-}
 
 // single is one channel with one state that sees the same key and precision at
 // each of T tokens.
@@ -33,10 +21,11 @@ func single(T int, a, p, precision, k float64) *Arrays {
 }
 
 func TestPrecisionExample(t *testing.T) {
+	onPureGo(t)
 	for T, want := range map[int]float64{1: 1.412790698, 2: 1.854278075, 500: 4.879929947} {
 		a := single(T, 0.9, 0.05, 1, 0.5)
 		w := &Result{Y: make([]float64, T), YVar: make([]float64, T), Lambda: []float64{1}, Eta: []float64{0}}
-		for name, plan := range few() {
+		for name, plan := range plans {
 			out, g := evaluate(t, a, Options{Plan: plan}, w, dtypes.Float64)
 			if got := out.Lambda[0]; math.Abs(got-want) > 5e-10 {
 				t.Errorf("%s: λ after %d tokens is %.10f, expected %.9f", name, T, got, want)
@@ -51,7 +40,8 @@ func TestPrecisionExample(t *testing.T) {
 // Without decay and noise the filter is Bayesian linear regression of v on k:
 // λ = 1 + ΣΛk², mean = ΣΛkv / λ.
 func TestRegression(t *testing.T) {
-	a := problem(rand.New(rand.NewPCG(3, 4)), 2, 40, 3, 4, false)
+	onPureGo(t)
+	a := Random(rand.New(rand.NewPCG(3, 4)), 2, 40, 3, 4, false)
 	for i := range a.A {
 		a.A[i], a.P[i] = 1, 0
 	}
@@ -68,7 +58,7 @@ func TestRegression(t *testing.T) {
 		}
 		*l.state(want.Lambda), *l.state(want.Eta) = lambda, eta
 	})
-	for name, plan := range few() {
+	for name, plan := range plans {
 		for _, second := range []Second{Mean, Information} {
 			out, _ := evaluate(t, a, Options{Second: second, Plan: plan}, nil, dtypes.Float64)
 			report(t, fmt.Sprintf("%s, %s", name, second), out.list(), want.list(), 1e-12)
@@ -79,11 +69,12 @@ func TestRegression(t *testing.T) {
 // A key of 0 observes nothing: the state is only predicted, and the gradient
 // to that key is what the equations say, not cut off by a floor.
 func TestZeroKeyPredicts(t *testing.T) {
+	onPureGo(t)
 	a := single(1, 0.9, 0.05, 2, 0)
 	a.V[0], a.Eta[0] = 3, 0.7
 	w := &Result{Y: []float64{1}, YVar: []float64{0}, Lambda: []float64{0}, Eta: []float64{0}}
 	lambda := 1 / (0.81 + 0.05)
-	for name, plan := range few() {
+	for name, plan := range plans {
 		out, g := evaluate(t, a, Options{Plan: plan}, w, dtypes.Float64)
 		if math.Abs(out.Lambda[0]-lambda) > 1e-15 || math.Abs(out.Eta[0]-0.9*0.7*lambda) > 1e-15 {
 			t.Errorf("%s: state %g, %g after a token with k = 0", name, out.Lambda[0], out.Eta[0])

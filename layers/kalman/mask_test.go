@@ -14,8 +14,9 @@ import (
 // Padding on the left, on the right or in between changes nothing, and has
 // gradients of exactly 0.
 func TestPaddingIsInert(t *testing.T) {
+	onPureGo(t)
 	const T, M, S = 9, 3, 4
-	a := problem(rand.New(rand.NewPCG(14, 15)), 1, T, M, S, true)
+	a := Random(rand.New(rand.NewPCG(14, 15)), 1, T, M, S, true)
 	w := weightsOf(a)
 	want, err := Reference(a, false)
 	if err != nil {
@@ -62,7 +63,7 @@ func TestPaddingIsInert(t *testing.T) {
 		b.T = long
 		b.V, b.Precision, b.K, b.Q = widen(a.V, M, 5), widen(a.Precision, M, 7), widen(a.K, S, 3), widen(a.Q, S, 2)
 		wide := &Result{widen(w.Y, M, 11), widen(w.YVar, M, 11), w.Lambda, w.Eta}
-		for name, plan := range few() {
+		for name, plan := range plans {
 			_, ins := graphOf(&b, Options{})
 			ins = append(ins, check.Array{Dims: []int{1, long}, Values: widen(ones, 1, 0)})
 			outs, grads, err := check.Gradients(check.Backend(), dtypes.Float64, func(x []*Node) []*Node {

@@ -14,6 +14,7 @@ import (
 
 // Changing the chunks, the unrolling or the form changes nothing but rounding.
 func TestPlansAgree(t *testing.T) {
+	onPureGo(t)
 	const T = 24
 	all := []scan.Plan{}
 	for _, tree := range []bool{false, true} {
@@ -21,10 +22,7 @@ func TestPlansAgree(t *testing.T) {
 			all = append(all, scan.Plan{Chunks: n, Unroll: 1 + n%4, Tree: tree})
 		}
 	}
-	if check.Backend().Name() != "Go Backend" { // compiling takes seconds
-		all = []scan.Plan{{Chunks: 5, Unroll: 3}, {Chunks: 4, Unroll: 6, Tree: true}}
-	}
-	a := problem(rand.New(rand.NewPCG(5, 6)), 2, T, 3, 4, true)
+	a := Random(rand.New(rand.NewPCG(5, 6)), 2, T, 3, 4, true)
 	w := weightsOf(a)
 	for dtype, tol := range map[dtypes.DType]float64{dtypes.Float64: 1e-13, dtypes.Float32: 1e-6} {
 		want, wantGrad := evaluate(t, a, Options{Plan: scan.Plan{Chunks: 1, Unroll: 8}}, w, dtype)
@@ -45,9 +43,10 @@ func weightsOf(a *Arrays) *Result {
 
 // Lengths around a turn's and a chunk's edges, against the reference.
 func TestLengths(t *testing.T) {
+	onPureGo(t)
 	lengths := []int{1, 2, 7, 8, 9, 19}
 	for _, T := range lengths {
-		a := problem(rand.New(rand.NewPCG(8, 9)), 2, T, 3, 4, T%2 == 0)
+		a := Random(rand.New(rand.NewPCG(8, 9)), 2, T, 3, 4, T%2 == 0)
 		w := weightsOf(a)
 		want, err := Reference(a, true)
 		if err != nil {
@@ -60,10 +59,7 @@ func TestLengths(t *testing.T) {
 		if a.Lambda == nil {
 			wantGrad.Lambda, wantGrad.Eta = nil, nil
 		}
-		for name, plan := range few() {
-			if check.Backend().Name() != "Go Backend" && T != 9 {
-				continue
-			}
+		for name, plan := range plans {
 			out, g := evaluate(t, a, Options{Prior: true, Plan: plan}, w, dtypes.Float64)
 			what := fmt.Sprintf("T=%d, %s", T, name)
 			report(t, what, out.list(), want.list(), 1e-12)
@@ -75,16 +71,14 @@ func TestLengths(t *testing.T) {
 // Splitting the sequence anywhere and carrying the state is one pass, gradients
 // through the cut included.
 func TestSplitPasses(t *testing.T) {
+	onPureGo(t)
 	const T = 37
-	a := problem(rand.New(rand.NewPCG(10, 11)), 1, T, 3, 4, true)
+	a := Random(rand.New(rand.NewPCG(10, 11)), 1, T, 3, 4, true)
 	w := weightsOf(a)
 	want, wantGrad := evaluate(t, a, Options{}, w, dtypes.Float64)
-	cuts := map[string][]int{"3, 20": {3, 20}}
-	if check.Backend().Name() == "Go Backend" {
-		cuts["1"], cuts["3"], cuts["36"] = []int{1}, []int{3}, []int{36}
-		for i := 1; i < T; i++ {
-			cuts["every token"] = append(cuts["every token"], i)
-		}
+	cuts := map[string][]int{"3, 20": {3, 20}, "1": {1}, "3": {3}, "36": {36}}
+	for i := 1; i < T; i++ {
+		cuts["every token"] = append(cuts["every token"], i)
 	}
 	for name, at := range cuts {
 		_, ins := graphOf(a, Options{})

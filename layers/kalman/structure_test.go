@@ -36,7 +36,7 @@ func nodes(t *testing.T, a *Arrays, o Options, d scan.Device) []*Node {
 // four states for each token of a turn, plus a few times the tokens.
 func TestNoStatePerToken(t *testing.T) {
 	const B, T, M, S = 1, 8192, 32, 8
-	a := problem(rand.New(rand.NewPCG(1, 2)), B, T, M, S, true)
+	a := Random(rand.New(rand.NewPCG(1, 2)), B, T, M, S, true)
 	devices := []scan.Device{0}
 	if check.Backend().Name() == "xla" {
 		devices = []scan.Device{scan.CPU, scan.GPU}
@@ -74,7 +74,7 @@ func TestNoStatePerToken(t *testing.T) {
 // The graph does not grow with the sequence.
 func TestNodeCount(t *testing.T) {
 	count := func(T int) int {
-		return len(nodes(t, problem(rand.New(rand.NewPCG(1, 2)), 1, T, 4, 4, true), Options{Plan: scan.Plan{Chunks: 1}}, 0))
+		return len(nodes(t, Random(rand.New(rand.NewPCG(1, 2)), 1, T, 4, 4, true), Options{Plan: scan.Plan{Chunks: 1}}, 0))
 	}
 	if short, long := count(64), count(4096); long != short {
 		t.Errorf("%d nodes for 64 tokens, %d for 4096: expected the same", short, long)
@@ -83,13 +83,11 @@ func TestNodeCount(t *testing.T) {
 
 // What comes after a token changes nothing before it, to the last bit.
 func TestCausality(t *testing.T) {
+	onPureGo(t)
 	const T = 32
-	for name, plan := range few() {
+	for name, plan := range plans {
 		for _, P := range []int{1, 8, 16} {
-			if check.Backend().Name() != "Go Backend" && P != 8 {
-				continue
-			}
-			a := problem(rand.New(rand.NewPCG(12, 13)), 1, T, 3, 4, true)
+			a := Random(rand.New(rand.NewPCG(12, 13)), 1, T, 3, 4, true)
 			w := weightsOf(a)
 			clear(w.Lambda)
 			clear(w.Eta)
@@ -133,7 +131,7 @@ func TestErrorsNameTheArgument(t *testing.T) {
 		"k has 11 values, expected 12 for dimensions [1": func(a *Arrays) { a.K = a.K[1:] },
 		"v = +Inf": func(a *Arrays) { a.V[1] = math.Inf(1) },
 	} {
-		a := problem(rand.New(rand.NewPCG(1, 2)), 1, 4, 2, 3, true)
+		a := Random(rand.New(rand.NewPCG(1, 2)), 1, 4, 2, 3, true)
 		spoil(a)
 		if _, err := Reference(a, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected one with %q", err, want)
@@ -146,7 +144,7 @@ func TestErrorsNameTheArgument(t *testing.T) {
 		"p must":       func(in *Inputs) { in.P = nil },
 		"state eta is": func(in *Inputs) { in.State.Eta = in.V },
 	} {
-		_, ins := graphOf(problem(rand.New(rand.NewPCG(1, 2)), 1, 4, 2, 3, true), Options{})
+		_, ins := graphOf(Random(rand.New(rand.NewPCG(1, 2)), 1, 4, 2, 3, true), Options{})
 		_, _, err := check.Gradients(check.Backend(), dtypes.Float32, func(x []*Node) []*Node {
 			in := Inputs{V: x[0], Precision: x[1], K: x[2], Q: x[3], A: x[4], P: x[5], State: State{x[6], x[7]}}
 			spoil(&in)

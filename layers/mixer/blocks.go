@@ -14,11 +14,12 @@ import (
 	"github.com/kalmarz/kalmarz/layers/param"
 )
 
-// Linear projects the last axis of x to out columns; a bias starts at 0.
+// Linear projects the last axis of x to out columns; a bias starts at 0. The
+// projection named o_proj or out_proj leads into the residual stream.
 func (c *Context) Linear(name string, x *Node, out int, bias bool) *Node {
 	in := x.Shape().Dim(-1)
 	s := c.In(name)
-	y := grad.Project(x, ConvertDType(s.Get("weight", param.Matrix, c.Set.Linear(in), in, out), x.DType()))
+	y := grad.Project(x, ConvertDType(s.Projection("weight", name == "o_proj" || name == "out_proj", in, out), x.DType()))
 	if bias {
 		y = Add(y, c.vector(s, "bias", param.Constant(0), y, out))
 	}
@@ -34,8 +35,13 @@ func (c *Context) vector(s param.Scope, name string, init param.Init, like *Node
 // SiLU: silu(Σ_i weight_i x_{t-w+1+i}). Its last w-1 inputs are carried in the
 // slot of its name. w = 0 leaves SiLU alone.
 func (c *Context) Conv(name string, x *Node, w int, bias bool) *Node {
+	return grad.SiLU(c.convolve(name, x, w, bias))
+}
+
+// convolve is Conv without SiLU.
+func (c *Context) convolve(name string, x *Node, w int, bias bool) *Node {
 	if w == 0 {
-		return grad.SiLU(x)
+		return x
 	}
 	T, n := x.Shape().Dim(1), x.Shape().Dim(2)
 	s := c.In(name)
@@ -54,7 +60,7 @@ func (c *Context) Conv(name string, x *Node, w int, bias bool) *Node {
 	if bias {
 		y = Add(y, c.vector(s, "bias", param.Constant(0), y, n))
 	}
-	return grad.SiLU(y)
+	return y
 }
 
 // convSlot is the carried window of a convolution; none if it has no width.
@@ -91,11 +97,18 @@ func Share(x *Node, n int) *Node {
 func PerHead(x *Node) *Node { return InsertAxes(x, -1) }
 
 // Recur runs the recurrence with the state carried in slot "state".
-func (c *Context) Recur(in delta.Inputs) *Node {
+func (c *Context) Recur(in delta.Inputs) *Node { return c.recur(in, nil) }
+
+// recur is Recur for what freeKeys returns.
+func (c *Context) recur(in delta.Inputs, undo *Node) *Node {
 	in.State = c.Carried("state")
 	out := delta.Run(in, c.Form)
 	c.Keep("state", out.State)
 	c.offer("u", func() *Node { return out.U })
+	if undo != nil {
+		c.offer("undo", func() *Node { return undo })
+	}
+	c.observe(in, out.U, undo)
 	return out.O
 }
 
@@ -108,10 +121,15 @@ func (c *Context) Norm(name string, x *Node, eps float64) *Node {
 // Scale multiplies queries by 1/√K.
 func Scale(q *Node) *Node { return MulScalar(q, 1/math.Sqrt(float64(q.Shape().Dim(-1)))) }
 
-// Activation applies a named gate activation: silu or sigmoid.
+// Activation applies an activation by its name: silu, gelu, relu or sigmoid.
 func Activation(name string, x *Node) *Node {
-	if name == "silu" {
+	switch name {
+	case "silu":
 		return grad.SiLU(x)
+	case "gelu":
+		return MulScalar(Mul(x, OnePlus(Erf(MulScalar(x, math.Sqrt2/2)))), 0.5)
+	case "relu":
+		return MaxScalar(x, 0)
 	}
 	return Sigmoid(x)
 }

@@ -76,11 +76,8 @@ func (l *kaczmarz) Apply(c *Context, x *Node) *Node {
 	if norm == "l2" {
 		k = grad.L2(k, 1e-6)
 	}
-	step := l.step(c, k, eta)
-	in, undo := freeKeys(q, k, v, step, g)
-	c.offer("beta_k2", func() *Node { return Mul(step, ReduceSum(Square(grad.Wide(k)), -1)) })
-	c.offer("undo", func() *Node { return undo })
-	return c.gated(x, c.Recur(in), l.sizes, l.o)
+	in, undo := freeKeys(q, k, v, l.step(c, k, eta), g)
+	return c.gated(x, c.recur(in, undo), l.sizes, l.o)
 }
 
 // eta returns η [B,T,H] in float32 or wider.

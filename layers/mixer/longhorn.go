@@ -31,8 +31,7 @@ func (l *longhorn) Slots(int) []Slot { return l.slots() }
 func (l *longhorn) Apply(c *Context, x *Node) *Node {
 	q, k, v := c.qkv(x, l.sizes)
 	in, undo := freeKeys(q, k, v, longhornStep(k, c.beta(x, l.heads, l.o)), c.decay(x, l.heads, l.o))
-	c.offer("undo", func() *Node { return undo })
-	return c.gated(x, c.Recur(in), l.sizes, l.o)
+	return c.gated(x, c.recur(in, undo), l.sizes, l.o)
 }
 
 // longhornStep returns s/(1+s‖k‖²) for k [B,T,H,K], s [B,T,H].

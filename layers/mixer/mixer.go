@@ -54,27 +54,32 @@ type Slot struct {
 	Name  string
 	Dims  []int
 	DType dtypes.DType // InvalidDType means float32, or float64 in a float64 model
+	Start float64      // every value before the first token; where it is above 0, so are all later values
 }
 
 // State is a mixer's carried state by slot name, each [B, ...]. nil is the
 // state before the first token.
 type State map[string]*Node
 
-// ZeroState returns the state before the first token for B rows.
-func ZeroState(g *Graph, slots []Slot, B int, wide dtypes.DType) State {
+// StartState returns the state before the first token for B rows.
+func StartState(g *Graph, slots []Slot, B int, wide dtypes.DType) State {
 	s := make(State, len(slots))
 	for _, slot := range slots {
-		s[slot.Name] = zeros(g, slot, B, wide)
+		s[slot.Name] = slot.start(g, B, wide)
 	}
 	return s
 }
 
-func zeros(g *Graph, slot Slot, B int, wide dtypes.DType) *Node {
-	dtype := slot.DType
+func (s Slot) start(g *Graph, B int, wide dtypes.DType) *Node {
+	dtype := s.DType
 	if dtype == dtypes.InvalidDType {
 		dtype = wide
 	}
-	return Zeros(g, shapes.Make(dtype, append([]int{B}, slot.Dims...)...))
+	x := Zeros(g, shapes.Make(dtype, append([]int{B}, s.Dims...)...))
+	if s.Start != 0 {
+		x = AddScalar(x, s.Start)
+	}
+	return x
 }
 
 // Bytes is the size of one row's state.
@@ -115,14 +120,15 @@ func Apply(l Layer, c Context, x *Node, state State) (*Node, State) {
 	return y, c.out
 }
 
-// Carried returns a slot of the incoming state, zeros before the first token.
+// Carried returns a slot of the incoming state, its start before the first
+// token.
 func (c *Context) Carried(name string) *Node {
 	if n := c.in[name]; n != nil {
 		return n
 	}
 	for _, s := range c.slots {
 		if s.Name == name {
-			return zeros(c.Graph, s, c.batch, wide(c.Set.DType))
+			return s.start(c.Graph, c.batch, wide(c.Set.DType))
 		}
 	}
 	panic(fmt.Sprintf("mixer: no slot %q", name))

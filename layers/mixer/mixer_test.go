@@ -17,11 +17,15 @@ const width = 12
 
 // small holds the options that make every mixer small.
 var small = map[string]map[string]string{
-	"softmax":    {"heads": "4", "kv_heads": "2", "dk": "4", "qk_norm": "true", "gate": "true"},
-	"linear":     {"heads": "2", "conv": "3"},
-	"gla":        {"heads": "2", "dk": "4", "dv": "3", "rank": "4"},
-	"simple_gla": {"heads": "2", "dk": "4", "dv": "3"},
-	"mamba2":     {"dk": "4", "dv": "6", "groups": "2"},
+	"softmax":           {"heads": "4", "kv_heads": "2", "dk": "4", "qk_norm": "true", "gate": "true"},
+	"linear":            {"heads": "2", "conv": "3"},
+	"gla":               {"heads": "2", "dk": "4", "dv": "3", "rank": "4"},
+	"simple_gla":        {"heads": "2", "dk": "4", "dv": "3"},
+	"mamba2":            {"dk": "4", "dv": "6", "groups": "2"},
+	"kalman":            {"d_state": "3", "conv": "3"},
+	"mamba":             {"d_state": "3", "conv": "3"},
+	"longhorn_diagonal": {"d_state": "3", "conv": "3"},
+	"mlstm":             {"heads": "2", "conv": "3"},
 }
 
 // cancelling divides by a sum of both signs, which may come near 0: float32 then
@@ -74,6 +78,10 @@ func layers(t *testing.T) map[string]mixer.Layer {
 	add("kaczmarz eta", "kaczmarz", map[string]string{"eta": "0.5", "eps": "0.1", "decay": "none"})
 	add("kda safe", "kda", map[string]string{"decay": "safe", "gate": "none"})
 	add("kda clamp", "kda", map[string]string{"decay": "clamp", "lower_bound": "-0.5"})
+	add("kalman mamba block", "kalman", map[string]string{"block": "mamba", "skip": "vector", "readout": "prior", "conv_act": "gelu"})
+	add("kalman bare", "kalman", map[string]string{"conv": "0", "gate": "none", "skip": "none", "qk_norm": "false", "bias": "true", "clip": "0.5", "obs_var_max": "0.7"})
+	add("kalman softplus", "kalman", map[string]string{"noise": "softplus", "value_rank": "2", "discretisation": "zoh", "second": "information"})
+	add("kalman no noise", "kalman", map[string]string{"discretisation": "none", "gate": "gelu"})
 	add("gdn2 shared keys", "gdn2", map[string]string{"heads": "4", "qk_heads": "2", "neg_eigval": "true"})
 	return all
 }

@@ -13,4 +13,8 @@ var Registry = []*Kind{
 	longhornKind,
 	kdaKind,
 	gdn2Kind,
+	kalmanKind,
+	mambaKind,
+	longhornDiagonalKind,
+	mlstmKind,
 }

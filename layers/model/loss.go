@@ -12,15 +12,20 @@ import (
 // [B,T,V], targets [B,T] ids, mask [B,T] with 1 at scored positions. It is 0 if
 // nothing is scored.
 func Loss(logits, targets, mask *Node) *Node {
+	nll := NLL(logits, targets)
+	mask = ConvertDType(mask, nll.DType())
+	return Div(ReduceAllSum(Mul(mask, nll)), MaxScalar(ReduceAllSum(mask), 1))
+}
+
+// NLL is -ln p of each position's target [B,T], in float32 or wider.
+func NLL(logits, targets *Node) *Node {
 	logits = grad.Wide(logits)
 	top := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
 	shifted := Sub(logits, top)
 	logSum := Log(ReduceSum(Exp(shifted), -1))
 	own := Equal(Iota(logits.Graph(), shapeOf(dtypes.Int32, logits), -1), InsertAxes(targets, -1))
 	picked := ReduceSum(Where(own, shifted, ZerosLike(shifted)), -1)
-	mask = ConvertDType(mask, logits.DType())
-	total := ReduceAllSum(Mul(mask, Sub(logSum, picked)))
-	return Div(total, MaxScalar(ReduceAllSum(mask), 1))
+	return Sub(logSum, picked)
 }
 
 // Predict returns the likeliest class at each position [B,T].

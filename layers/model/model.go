@@ -30,6 +30,7 @@ type Config struct {
 	MLP            int     // hidden width of the MLP; 0 leaves it out
 	NormEps        float64
 	Tied           bool // the head is the embedding's transpose; needs Vocab = Classes
+	FromLast       bool // every position is answered from the last one's vector; needs an even width
 }
 
 // Layer names a block's mixer and its options.
@@ -56,6 +57,8 @@ func New(c Config) (*Model, error) {
 		return nil, fmt.Errorf("model: no layers: there must be at least one")
 	case c.Tied && c.Vocab != c.Classes:
 		return nil, fmt.Errorf("model: tied = true: needs as many classes as input ids, have %d and %d", c.Classes, c.Vocab)
+	case c.FromLast && c.Width%2 != 0:
+		return nil, fmt.Errorf("model: width = %d: must be even to decode positions from the last one", c.Width)
 	}
 	for i, l := range c.Layers {
 		built, err := mixer.New(l.Mixer, c.Width, l.Options)
@@ -75,27 +78,67 @@ func LayerScope(s param.Scope, i int) param.Scope {
 // Apply maps tokens [B,T] to logits [B,T,V] and the layers' states after them;
 // states are nil at the start of a sequence.
 func (m *Model) Apply(s param.Scope, form delta.Form, tokens *Node, states []mixer.State) (*Node, []mixer.State) {
-	embedding := s.Get("embedding", param.Embedding, param.Normal(0.02), m.Vocab, m.Width)
-	h := Gather(embedding, InsertAxes(tokens, -1))
+	return m.Watch(s, form, tokens, states, nil)
+}
+
+// Watch is Apply that hands on what the layers offer: of, if not nil, returns
+// who receives the offers of a layer, counted from 0, or nil.
+func (m *Model) Watch(s param.Scope, form delta.Form, tokens *Node, states []mixer.State, of func(layer int) func(name string, value *Node)) (*Node, []mixer.State) {
+	h, after := m.trunk(s, form, tokens, states, of)
+	return m.finish(s, h), after
+}
+
+// trunk returns the residual stream [B,T,D] after the last block's mixer, and
+// the layers' states.
+func (m *Model) trunk(s param.Scope, form delta.Form, tokens *Node, states []mixer.State, of func(layer int) func(string, *Node)) (*Node, []mixer.State) {
+	h := Gather(m.embedding(s), InsertAxes(tokens, -1))
 	after := make([]mixer.State, len(m.mixers))
 	for i, l := range m.mixers {
-		block := s.In(fmt.Sprintf("layers/%d", i))
+		if i > 0 {
+			h = m.feedForward(s, i-1, h)
+		}
+		c := mixer.Context{Scope: LayerScope(s, i), Form: form}
+		if of != nil {
+			c.Offer = of(i)
+		}
 		var state mixer.State
 		if states != nil {
 			state = states[i]
 		}
 		var y *Node
-		y, after[i] = mixer.Apply(l, mixer.Context{Scope: LayerScope(s, i), Form: form}, m.norm(block, "mixer_norm", h), state)
+		y, after[i] = mixer.Apply(l, c, m.norm(s.In(fmt.Sprintf("layers/%d", i)), "mixer_norm", h), state)
 		h = Add(h, y)
-		if m.MLP > 0 {
-			h = Add(h, m.mlp(block.In("mlp"), m.norm(block, "mlp_norm", h)))
-		}
 	}
-	h = m.norm(s, "norm", h)
+	return h, after
+}
+
+// finish takes what trunk returns to logits.
+func (m *Model) finish(s param.Scope, h *Node) *Node {
+	h = m.feedForward(s, len(m.mixers)-1, h)
+	if m.FromLast {
+		return m.decode(s, m.embedding(s), h)
+	}
+	return m.head(s, m.embedding(s), m.norm(s, "norm", h))
+}
+
+func (m *Model) embedding(s param.Scope) *Node {
+	return s.Get("embedding", param.Embedding, param.Normal(0.02), m.Vocab, m.Width)
+}
+
+// feedForward is a block's second half.
+func (m *Model) feedForward(s param.Scope, i int, h *Node) *Node {
+	if m.MLP == 0 {
+		return h
+	}
+	block := s.In(fmt.Sprintf("layers/%d", i))
+	return Add(h, m.mlp(block.In("mlp"), m.norm(block, "mlp_norm", h)))
+}
+
+func (m *Model) head(s param.Scope, embedding, h *Node) *Node {
 	if m.Tied {
-		return grad.Project(h, Transpose(embedding, 0, 1)), after
+		return grad.Project(h, Transpose(embedding, 0, 1))
 	}
-	return grad.Project(h, s.Get("head", param.Embedding, s.Set.Linear(m.Width), m.Width, m.Classes)), after
+	return grad.Project(h, s.Get("head", param.Embedding, s.Set.Linear(m.Width, m.Classes), m.Width, m.Classes))
 }
 
 func (m *Model) norm(s param.Scope, name string, x *Node) *Node {
@@ -103,9 +146,9 @@ func (m *Model) norm(s param.Scope, name string, x *Node) *Node {
 }
 
 func (m *Model) mlp(s param.Scope, x *Node) *Node {
-	w1 := s.Get("w1", param.Matrix, s.Set.Linear(m.Width), m.Width, m.MLP)
-	w2 := s.Get("w2", param.Matrix, s.Set.Linear(m.Width), m.Width, m.MLP)
-	w3 := s.Get("w3", param.Matrix, s.Set.Linear(m.MLP), m.MLP, m.Width)
+	w1 := s.Projection("w1", false, m.Width, m.MLP)
+	w2 := s.Projection("w2", false, m.Width, m.MLP)
+	w3 := s.Projection("w3", true, m.MLP, m.Width)
 	return grad.Project(Mul(grad.SiLU(grad.Project(x, w1)), grad.Project(x, w2)), w3)
 }
 
@@ -137,14 +180,7 @@ func (m *Model) Cost(be compute.Backend, form delta.Form, T int) (c Cost, err er
 	set := param.NewSet(dtypes.Float32, 0, nil)
 	g := NewGraph(be, "cost")
 	m.Apply(set.At(g), form, Parameter(g, "tokens", shapes.Make(dtypes.Int32, 1, T)), nil)
-	for _, n := range g.Nodes() {
-		// All products are [n,m,k] x [n,k,p] or a transposition of it.
-		if n.Type() == NodeTypeDotGeneral {
-			out := n.Shape()
-			k := n.Inputs()[0].Shape().Size() / (out.Dim(0) * out.Dim(1))
-			c.FLOPs += 2 * float64(out.Size()) * float64(k) / float64(T)
-		}
-	}
+	c.FLOPs = grad.ProductFLOPs(g) / float64(T)
 	for _, slots := range m.Slots(T) {
 		c.StateBytes += mixer.Bytes(slots)
 	}

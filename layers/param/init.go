@@ -72,3 +72,19 @@ func Identity(n int) Init {
 		}
 	}
 }
+
+// Xavier is uniform within gain √(6/(in+out)).
+func Xavier(gain float64, in, out int) Init {
+	b := gain * math.Sqrt(6/float64(in+out))
+	return Uniform(-b, b)
+}
+
+// Scaled multiplies what another rule fills in.
+func Scaled(factor float64, init Init) Init {
+	return func(rng *rand.Rand, out []float64) {
+		init(rng, out)
+		for i := range out {
+			out[i] *= factor
+		}
+	}
+}

@@ -54,21 +54,22 @@ func (e *Entry) Size() int {
 
 // Set is all the parameters of one model.
 type Set struct {
-	Store   *model.Store
-	DType   dtypes.DType
-	Seed    uint64
-	Linear  func(in int) Init // rule for projections that name none
-	entries []*Entry
-	byName  map[string]*Entry
+	Store    *model.Store
+	DType    dtypes.DType
+	Seed     uint64
+	Linear   func(in, out int) Init // rule for projections that name none
+	Residual float64                // factor on projections into the residual stream, at first
+	entries  []*Entry
+	byName   map[string]*Entry
 }
 
 // NewSet returns an empty set whose parameters have the given type; linear
 // initialises projections, nil means Torch.
-func NewSet(dtype dtypes.DType, seed uint64, linear func(in int) Init) *Set {
+func NewSet(dtype dtypes.DType, seed uint64, linear func(in, out int) Init) *Set {
 	if linear == nil {
-		linear = Torch
+		linear = func(in, _ int) Init { return Torch(in) }
 	}
-	return &Set{Store: model.NewStore(), DType: dtype, Seed: seed, Linear: linear, byName: map[string]*Entry{}}
+	return &Set{Store: model.NewStore(), DType: dtype, Seed: seed, Linear: linear, Residual: 1, byName: map[string]*Entry{}}
 }
 
 // Entries lists the parameters in the order in which they were first used.
@@ -160,6 +161,16 @@ func (s Scope) Get(name string, role Role, init Init, dims ...int) *graph.Node {
 		exceptions.Panicf("parameter %s is %v, expected %v", name, e.Dims, dims)
 	}
 	return e.v.NodeValue(s.Graph)
+}
+
+// Projection returns a matrix [in, out] that starts by the set's own rule;
+// residual ones lead into the residual stream.
+func (s Scope) Projection(name string, residual bool, in, out int) *graph.Node {
+	init := s.Set.Linear(in, out)
+	if residual {
+		init = Scaled(s.Set.Residual, init)
+	}
+	return s.Get(name, Matrix, init, in, out)
 }
 
 // Setting returns a number as a parameter that is not trained, so that models

@@ -22,7 +22,7 @@ func use(t *testing.T, set *Set, names ...string) {
 	exec, err := model.NewExec(check.Backend(), set.Store, func(_ *model.Scope, x *graph.Node) *graph.Node {
 		root := set.At(x.Graph())
 		for _, name := range names {
-			p := root.In("layer").Get(name, Matrix, set.Linear(3), 3, 4)
+			p := root.In("layer").Get(name, Matrix, set.Linear(3, 1), 3, 4)
 			x = graph.Add(x, graph.ReduceAllSum(p))
 		}
 		return graph.Add(x, root.Setting("eta", 0.5))

@@ -72,10 +72,10 @@ func TestArraysAgreeWithReference(t *testing.T) {
 	lengths := []int{1, 2, 7, 8, 9, 19}
 	compiles := check.Backend().Name() != "Go Backend"
 	if compiles {
-		lengths = []int{19} // each takes seconds to compile
+		lengths = lengths[5:] // a graph takes seconds to compile: there the chosen form in float32 alone
 	}
 	for name, plan := range plans {
-		if compiles && name != "loop" && name != "loop of trees" && name != "two-level" {
+		if compiles && name != "chosen" {
 			continue
 		}
 		for m, mapName := range []string{"affine", "moebius", "max-plus"} {
@@ -103,6 +103,9 @@ func TestArraysAgreeWithReference(t *testing.T) {
 					g.X0[i] += w[2].Values[i]
 				}
 				for dtype, tol := range map[dtypes.DType]float64{dtypes.Float64: 1e-12, dtypes.Float32: 1e-5} {
+					if compiles && dtype == dtypes.Float64 {
+						continue
+					}
 					what := fmt.Sprintf("%s, %s, T=%d, %s", name, mapName, T, dtype)
 					outs, grads, err := check.Gradients(check.Backend(), dtype, graphOf(Map(m), plan), a.ins(), w)
 					if err != nil {

@@ -14,6 +14,7 @@ import (
 
 // Carrying the state over a cut, or over single tokens, is one pass.
 func TestSplitPasses(t *testing.T) {
+	onPureGo(t)
 	const T = 13
 	for name, o := range operators(T) {
 		one, _, err := check.Gradients(check.Backend(), dtypes.Float64, func(x []*Node) []*Node { return o.graph(x, scan.Plan{}) }, o.ins, nil)
@@ -50,6 +51,7 @@ func TestSplitPasses(t *testing.T) {
 // A step of 0, or for the mLSTM gates that keep all and write nothing, make a
 // token padding: the outputs of the others and the state are those without it.
 func TestPaddingIsInert(t *testing.T) {
+	onPureGo(t)
 	const T, pad = 9, 4
 	for name, o := range operators(T) {
 		x := o.values()
@@ -101,6 +103,7 @@ func TestPaddingIsInert(t *testing.T) {
 // Input gates far beyond the range of the exponential stay finite: only the
 // running maximum is ever exponentiated.
 func TestMLSTMLargeGates(t *testing.T) {
+	onPureGo(t)
 	o := operators(19)["mlstm"]
 	for i := range o.ins[3].Values {
 		o.ins[3].Values[i] = 200 * math.Sin(float64(i))

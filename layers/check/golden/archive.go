@@ -7,7 +7,8 @@
 //	grad_X  expected gradient of that loss with respect to X
 //
 // with sequences [B,T,H,·], gates [B,T,H] and states [B,H,K,V]; queries are
-// given unscaled.
+// given unscaled. Families kalman, the bare filter, and kalman_layer, whole layers
+// with their parameters, have arrays of their own.
 package golden
 
 import (

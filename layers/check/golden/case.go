@@ -2,9 +2,6 @@ package golden
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kalmarz/kalmarz/layers/check"
@@ -41,42 +38,19 @@ type problem struct {
 
 // problem checks a case's arrays and puts them in order.
 func (c *Case) problem(archive string, kind *mixer.Kind) (*problem, error) {
-	key := func(array string) string { return fmt.Sprintf("%s: key %q", archive, c.Family+"/"+c.Name+"/"+array) }
 	p := &problem{c: c, kind: kind}
-	sizes := map[rune]int{}
-	left := maps.Clone(c.Arrays)
-	take := func(array, axes string) (check.Array, error) {
-		a, ok := left[array]
-		if !ok {
-			return a, fmt.Errorf("%s is missing", key(array))
-		}
-		delete(left, array)
-		fits := len(a.Dims) == len(axes)
-		for i, axis := range axes {
-			if !fits {
-				break
-			}
-			if sizes[axis] == 0 {
-				sizes[axis] = a.Dims[i]
-			}
-			fits = sizes[axis] == a.Dims[i]
-		}
-		if !fits {
-			return a, fmt.Errorf("%s has shape %v, expected %s with %s", key(array), a.Dims, axes, describe(sizes))
-		}
-		return a, nil
-	}
+	taken := c.taker(archive)
 	pair := func(first, second, spec string) (x, y check.Array, err error) {
 		name, axes, _ := strings.Cut(spec, ":")
-		if x, err = take(first+name, axes); err == nil {
-			y, err = take(second+name, axes)
+		if x, err = taken.take(first+name, axes); err == nil {
+			y, err = taken.take(second+name, axes)
 		}
 		return
 	}
 	for _, spec := range strings.Fields(inputs[c.Family]) {
 		name, _, _ := strings.Cut(spec, ":")
-		_, in := left["in_"+name]
-		_, grad := left["grad_"+name]
+		_, in := taken.left["in_"+name]
+		_, grad := taken.left["grad_"+name]
 		if name == initialState && !in && !grad {
 			continue
 		}
@@ -93,8 +67,8 @@ func (c *Case) problem(archive string, kind *mixer.Kind) (*problem, error) {
 		}
 		p.weight, p.out = append(p.weight, x), append(p.out, y)
 	}
-	for _, array := range slices.Sorted(maps.Keys(left)) {
-		return nil, fmt.Errorf("%s: not an array of a %s case, which has in_ and grad_ of %s, w_ and out_ of %s", key(array), c.Family, inputs[c.Family], outputs)
+	if err := taken.none(fmt.Sprintf("in_ and grad_ of %s, w_ and out_ of %s", inputs[c.Family], outputs)); err != nil {
+		return nil, err
 	}
 	p.options = kind.Options.Defaults()
 	if eps := kind.Options.Find("eps"); eps != nil {
@@ -106,12 +80,4 @@ func (c *Case) problem(archive string, kind *mixer.Kind) (*problem, error) {
 		p.options["eps"] = v
 	}
 	return p, nil
-}
-
-func describe(sizes map[rune]int) string {
-	var words []string
-	for _, axis := range slices.Sorted(maps.Keys(sizes)) {
-		words = append(words, string(axis)+"="+strconv.Itoa(sizes[axis]))
-	}
-	return strings.Join(words, ", ")
 }

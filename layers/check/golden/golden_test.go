@@ -14,26 +14,32 @@ import (
 	"github.com/kalmarz/kalmarz/layers/mixer"
 )
 
-func archive(t testing.TB) *Archive {
+// archive joins archives of one name.
+func archive(t testing.TB, paths ...string) *Archive {
 	t.Helper()
-	data, err := os.ReadFile("testdata/delta.npz")
-	if err != nil {
-		t.Fatal(err)
+	all := &Archive{Name: paths[0]}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := Read(path, bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Cases = append(all.Cases, a.Cases...)
 	}
-	a, err := Read("delta.npz", bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return all
 }
 
 func TestMixersAgreeWithGolden(t *testing.T) {
-	a := archive(t)
+	a := archive(t, "testdata/delta.npz", "testdata/kalman_layer.npz", "../../kalman/testdata/golden.npz")
 	forms, floats := []delta.Form{{Chunk: 32}, {Recurrent: true}, {Chunk: 16}, {Chunk: 64}}, []dtypes.DType{dtypes.Float32, dtypes.Float64}
-	if check.Backend().Name() != "Go Backend" { // graphs are compiled, seconds each: three stand for all
+	if check.Backend().Name() != "Go Backend" { // graphs are compiled, seconds each: a few stand for all
 		forms, floats = forms[:2], floats[:1]
 		a.Cases = slices.DeleteFunc(a.Cases, func(c *Case) bool {
-			return !slices.Contains([]string{"gdn2", "gla", "kaczmarz"}, c.Family) || !strings.HasPrefix(c.Name, "init_state_T70")
+			return !slices.Contains([]string{"gdn2/init_state_T70", "gla/init_state_T70", "kalman_layer/mamba"}, c.Family+"/"+c.Name) &&
+				!strings.HasPrefix(c.Family+"/"+c.Name, "kaczmarz/init_state_T70")
 		})
 	}
 	for _, form := range forms {

@@ -5,6 +5,7 @@ package mixercheck
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 
@@ -33,10 +34,14 @@ type Case struct {
 	Seed   uint64 // of parameters, state and loss
 	Values bool   // outputs and state only, no gradients
 	Before int    // if above 0, the loss is on y before this token alone
+
+	Torch  map[string]check.Array // parameters in PyTorch's layouts; nil means initial ones
+	Weight check.Array            // if it has values, the loss is Σ y∘Weight
+	Offers []string               // values that the layer offers, to be returned
 }
 
 // Result maps "y", "state/SLOT", "grad x", "grad state/SLOT" and
-// "grad PARAMETER" to values.
+// "grad PARAMETER" to values, and "offer/NAME" to what the layer offered.
 type Result map[string]check.Array
 
 // Run evaluates the case on a backend.
@@ -50,6 +55,11 @@ func Run(be compute.Backend, c Case) (Result, error) {
 		return stream(be, c)
 	}
 	set := param.NewSet(c.DType, c.Seed, nil)
+	if c.Torch != nil {
+		if err := c.give(be, set); err != nil {
+			return nil, err
+		}
+	}
 	slots := c.Layer.Slots(max(c.Room, T))
 	var names []string
 	exec, err := model.NewExec(be, set.Store, func(_ *model.Scope, in []*Node) []*Node {
@@ -58,6 +68,7 @@ func Run(be compute.Backend, c Case) (Result, error) {
 			in[i] = ConvertDType(in[i], c.DType)
 		}
 		ctx := mixer.Context{Scope: set.At(g), Form: c.Form}
+		offered := c.listen(&ctx)
 		state := make(mixer.State, len(slots))
 		for i, s := range slots {
 			state[s.Name] = in[1+i]
@@ -84,8 +95,14 @@ func Run(be compute.Backend, c Case) (Result, error) {
 			if c.Before > 0 {
 				part = []*Node{SliceAxis(outs[0], 1, AxisRange(0, c.Before))}
 			}
+			if c.Weight.Values != nil {
+				part = outs[:1]
+			}
 			for _, o := range part {
-				w := check.Random(rng, 1, o.Shape().Dimensions...)
+				w := c.Weight
+				if w.Values == nil {
+					w = check.Random(rng, 1, o.Shape().Dimensions...)
+				}
 				loss = Add(loss, ReduceAllSum(Mul(ConvertDType(o, c.DType), ConvertDType(Const(g, w.Tensor()), c.DType))))
 			}
 			names = append(names, "grad x")
@@ -99,6 +116,10 @@ func Run(be compute.Backend, c Case) (Result, error) {
 				}
 			}
 			outs = append(outs, Gradient(loss, wrt...)...)
+		}
+		for _, name := range c.Offers {
+			names = append(names, "offer/"+name)
+			outs = append(outs, Concatenate(offered[name], 1))
 		}
 		for i := range outs {
 			outs[i] = ConvertDType(outs[i], dtypes.Float64)
@@ -129,63 +150,17 @@ func (c Case) state(slots []mixer.Slot, B int) (args []any) {
 	rng := rand.New(rand.NewPCG(c.Seed, 78))
 	for _, s := range slots {
 		a := check.Random(rng, 0.5, append([]int{B}, s.Dims...)...)
-		if !c.State || s.Name == "t" {
-			clear(a.Values)
+		for i, v := range a.Values {
+			switch {
+			case !c.State || s.Name == "t":
+				a.Values[i] = s.Start
+			case s.Start > 0:
+				a.Values[i] = s.Start * math.Exp(v)
+			}
 		}
 		args = append(args, a.Tensor())
 	}
 	return args
-}
-
-// stream calls the layer once for each piece, as decoding does: the state
-// leaves the graph and comes back.
-func stream(be compute.Backend, c Case) (Result, error) {
-	set := param.NewSet(c.DType, c.Seed, nil)
-	slots := c.Layer.Slots(max(c.Room, c.X.Dims[1]))
-	exec, err := model.NewExec(be, set.Store, func(_ *model.Scope, in []*Node) []*Node {
-		state := make(mixer.State, len(slots))
-		for i, s := range slots {
-			state[s.Name] = ConvertDType(in[1+i], c.DType)
-		}
-		y, state := mixer.Apply(c.Layer, mixer.Context{Scope: set.At(in[0].Graph()), Form: c.Form}, ConvertDType(in[0], c.DType), state)
-		outs := []*Node{ConvertDType(y, dtypes.Float64)}
-		for _, s := range slots {
-			outs = append(outs, ConvertDType(state[s.Name], dtypes.Float64))
-		}
-		return outs
-	})
-	if err != nil {
-		return nil, err
-	}
-	B, T, D := c.X.Dims[0], c.X.Dims[1], c.X.Dims[2]
-	y := check.Array{Dims: c.X.Dims, Values: make([]float64, B*T*D)}
-	state := c.state(slots, B)
-	at := 0
-	for _, n := range c.Pieces {
-		x := check.Array{Dims: []int{B, n, D}}
-		for b := range B {
-			x.Values = append(x.Values, c.X.Values[(b*T+at)*D:(b*T+at+n)*D]...)
-		}
-		ts, err := exec.Call(append([]any{x.Tensor()}, state...)...)
-		if err != nil {
-			return nil, err
-		}
-		values := tensors.MustCopyFlatData[float64](ts[0])
-		for b := range B {
-			copy(y.Values[(b*T+at)*D:], values[b*n*D:(b+1)*n*D])
-		}
-		for i := range slots {
-			state[i] = ts[1+i]
-		}
-		at += n
-	}
-	r := Result{"y": y}
-	for i, s := range slots {
-		t := state[i].(*tensors.Tensor)
-		r["state/"+s.Name] = check.Array{Dims: t.Shape().Dimensions, Values: tensors.MustCopyFlatData[float64](t)}
-	}
-	exec.Finalize()
-	return r, nil
 }
 
 // Worst returns the largest relative errors of r against want, of outputs and
