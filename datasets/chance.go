@@ -23,7 +23,7 @@ func checkChance(t Task, rows int) (string, error) {
 	seen, err := t.Batch(split, 11, 0, rows)
 	b, err2 := t.Batch(split, 12, 0, rows)
 	if err := errors.Join(err, err2); err != nil || info.Mixed {
-		return "", err
+		return mixedDetail, err
 	}
 	micro, err := expect(b, slices.Repeat(frequent(seen), rows), info.Chance)
 	return fmt.Sprintf("%.4f announced, %.4f reached", info.Chance, micro), err

@@ -28,6 +28,7 @@ var checks = []struct {
 	run  func(t Task, rows int) (detail string, err error)
 }{
 	{"ids", checkIDs},
+	{"layout", checkLayout},
 	{"oracle", checkOracle},
 	{"scored", checkScored},
 	{"determinism", checkDeterminism},
@@ -103,7 +104,7 @@ func checkScored(t Task, rows int) (string, error) {
 	info := t.Info()
 	b, err := t.Batch(Test, 1, 0, rows)
 	if err != nil || info.Mixed {
-		return "", err
+		return mixedDetail, err
 	}
 	sum, squares := 0.0, 0.0
 	for row := range b.Rows {
@@ -126,6 +127,8 @@ func checkScored(t Task, rows int) (string, error) {
 	}
 	return fmt.Sprintf("%.2f of %d positions", mean, info.T), nil
 }
+
+const mixedDetail = "batches differ: not compared"
 
 // checkDeterminism: a batch can be made again, alone and in other groupings, and
 // another seed makes another.
@@ -170,7 +173,7 @@ func checkSplits(t Task, rows int) (string, error) {
 				in, _, _ := b.Row(row)
 				key := idsKey(in)
 				if other, seen := where[key]; seen && other != split {
-					return "", fmt.Errorf("row %v is in %s and in %s", in, other, split)
+					return "", fmt.Errorf("a row is in %s and in %s; it starts with %v", other, split, in[:min(16, len(in))])
 				}
 				where[key] = split
 			}

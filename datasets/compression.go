@@ -35,7 +35,7 @@ func newCompression(v option.Values) (Task, error) {
 	V, L := v.Int("vocab"), v.Int("len")
 	chance := (float64(L-1)/float64(V-1) + 1) / float64(L)
 	return &generator{
-		info: Info{Name: "compression", Vocab: V, Classes: V, T: L, Scored: float64(L), Chance: chance, Aligned: true, Pool: pools(v), Values: v},
+		info: Info{Name: "compression", Vocab: V, Classes: V, T: L, Scored: float64(L), Chance: chance, Aligned: true, FromLast: true, Pool: pools(v), Values: v},
 		maker: func() rowMaker {
 			return func(r *rand.Rand, _ Split, in, target []int32, mask []float32) bool {
 				for t := range in {

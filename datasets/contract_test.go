@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// settings opens every preset and every rung of the ladder of every kind.
+// settings opens every preset and every rung of the ladder of every kind; of
+// those, only what is quickly swept if tests are to be short.
 var settings = sync.OnceValue(func() map[string]Task {
 	tasks := map[string]Task{}
 	open := func(label string, k *Kind, given map[string]string) {
@@ -17,7 +18,9 @@ var settings = sync.OnceValue(func() map[string]Task {
 		if err != nil {
 			panic(fmt.Sprintf("%s: %v", label, err))
 		}
-		tasks[label] = task
+		if !testing.Short() || task.Info().T <= 128 {
+			tasks[label] = task
+		}
 	}
 	for _, k := range Registry {
 		for _, p := range k.PresetNames() {
@@ -25,6 +28,9 @@ var settings = sync.OnceValue(func() map[string]Task {
 				continue // a download
 			}
 			open(k.Name+"/"+p, k, map[string]string{"preset": p})
+		}
+		if testing.Short() {
+			continue
 		}
 		for _, rung := range k.Ladder {
 			given := map[string]string{"preset": "paper"}
@@ -68,7 +74,10 @@ func evaluate(t testing.TB, task Task, b Batch, predictions []int32) Score {
 func TestPromises(t *testing.T) {
 	each(t, func(t *testing.T, task Task) {
 		T := task.Info().T
-		rows := map[string]int{"oracle": 1000, "scored": 300, "ids": 40, "splits": 60, "chance": max(100, min(1000, 100_000/T))}
+		rows := map[string]int{"oracle": 1000, "scored": 300, "ids": 40, "layout": 100, "splits": 60, "chance": max(100, min(1000, 100_000/T))}
+		if testing.Short() {
+			rows["oracle"] = 100
+		}
 		for _, c := range checks {
 			if _, err := c.run(task, rows[c.name]); err != nil {
 				t.Errorf("%s: %v", c.name, err)
@@ -126,7 +135,7 @@ func TestChecksFindFaults(t *testing.T) {
 		{"determinism", broken{batch: func(_ Split, _ uint64, b Batch) { calls++; b.Inputs[0] = calls % 7 }}, "a batch made again differs"},
 		{"determinism", broken{batch: func(_ Split, _ uint64, b Batch) { b.Targets[len(b.Targets)-1] = int32(b.Rows) }}, "rows depend on how they are grouped"},
 		{"determinism", broken{batch: func(_ Split, _ uint64, b Batch) { clear(b.Inputs) }}, "make the same rows"},
-		{"splits", broken{batch: func(_ Split, _ uint64, b Batch) { clear(b.Inputs[:b.T]) }}, "is in train and in validation"},
+		{"splits", broken{batch: func(_ Split, _ uint64, b Batch) { clear(b.Inputs[:b.T]) }}, "a row is in train and in validation"},
 		{"chance", broken{info: func(i *Info) { i.Chance = 0.25 }}, "must be 0.25"},
 	} {
 		c.task.Task = open(t, "mqar", "")

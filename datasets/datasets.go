@@ -61,6 +61,9 @@ type Info struct {
 	// Aligned tells that the target at position t is an answer to be given at
 	// t; otherwise the row is a language and the target is the token at t+1.
 	Aligned bool
+	// FromLast tells that every position is to be answered from what a model
+	// holds at the last one, through a decoder.
+	FromLast bool
 	// Unmasked tells that training rows are scored at every position, also
 	// where no rule gives the answer.
 	Unmasked bool

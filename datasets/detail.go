@@ -9,7 +9,7 @@ import (
 func positions(length int) Detail {
 	bins := powerBins(length - 1)
 	last := int32(len(bins))
-	return Detail{"position", append(bins, fmt.Sprint("last (", length, ")")), func(b Batch) []int32 {
+	return Detail{"position", append(bins, "last"), func(b Batch) []int32 {
 		bin := make([]int32, b.Rows*b.T)
 		for i := range bin {
 			if bin[i] = last; i%b.T != b.T-1 {
@@ -20,13 +20,14 @@ func positions(length int) Detail {
 	}}
 }
 
-// powerBins names the bins 1, 2, 3-4, 5-8, ... up to n.
+// powerBins names the bins 1, 2, 3-4, 5-8, ... up to the one that holds n. A name
+// does not depend on n, so that rows of several lengths have bins in common.
 func powerBins(n int) []string {
 	var names []string
 	for lo, hi := 1, 1; lo <= n; lo, hi = hi+1, 2*hi {
 		name := fmt.Sprint(lo)
-		if end := min(hi, n); end > lo {
-			name = fmt.Sprintf("%d-%d", lo, end)
+		if hi > lo {
+			name = fmt.Sprintf("%d-%d", lo, hi)
 		}
 		names = append(names, name)
 	}

@@ -9,11 +9,11 @@ import (
 
 // symbols names ids by the letters of a string.
 func symbols(letters string) func(int32) string {
-	return func(id int32) string { return letters[id : id+1] }
+	return func(id int32) string { return string([]rune(letters)[id]) }
 }
 
 var parityKind = &Kind{
-	Name: "parity", Doc: "is the number of b even? (yes is 1, no is 2)",
+	Name: "parity", Doc: "is the number of b even? (e, even, is 1; o, odd, is 2)",
 	Options: append(lengthOptions(16, 16, 1<<16), denseOption), Presets: languagePresets, New: newParity,
 }
 
@@ -43,7 +43,7 @@ func newParity(v option.Values) (Task, error) {
 }
 
 var evenPairsKind = &Kind{
-	Name: "even-pairs", Doc: "are the first and the last letter equal? (yes is 1, no is 2)",
+	Name: "even-pairs", Doc: "are the first and the last letter equal? (= is 1, ≠ is 2)",
 	Options: append(lengthOptions(16, 16, 1<<16), denseOption), Presets: languagePresets, New: newEvenPairs,
 }
 
@@ -74,7 +74,7 @@ func newEvenPairs(v option.Values) (Task, error) {
 			}
 			return 0.5
 		},
-		token: symbols("_ab"), class: symbols("_eo"),
+		token: symbols("_ab"), class: symbols("_=≠"),
 	}, v, v.Bool("dense"), newEvenPairs)
 }
 

@@ -47,46 +47,6 @@ func TestScoredPositions(t *testing.T) {
 	}
 }
 
-func TestRecallReplay(t *testing.T) {
-	for _, c := range []struct {
-		task, options string
-		keys, content int32
-	}{
-		{"recall", "preset=paper", 8, 16},
-		{"noisy-recall", "preset=paper frac=0.4", 8, 16},
-		{"recall", "preset=paper single=true", 7, 15},
-	} {
-		task := open(t, c.task, c.options)
-		for _, split := range []Split{Validation, Test} {
-			b := batch(t, task, split, 0, 0, 300)
-			for row := range b.Rows {
-				in, target, mask := b.Row(row)
-				value := map[int32]int32{}
-				for i, k := range in {
-					if mask[i] != 0 && (k >= c.keys || value[k] != target[i]) {
-						t.Fatalf("%s row %d at %d: %d -> %d, want %d", c.task, row, i, k, target[i], value[k])
-					}
-					if k >= c.keys || i+1 == len(in) {
-						continue
-					}
-					v := in[i+1]
-					if old, ok := value[k]; v < c.keys || v >= c.content || ok && old != v {
-						t.Fatalf("%s row %d at %d: key %d has value %d, then %d", c.task, row, i, k, old, v)
-					}
-					value[k] = v
-				}
-			}
-		}
-		train := batch(t, task, Train, 0, 0, 20)
-		for row := range train.Rows {
-			in, target, _ := train.Row(row)
-			if !slices.Equal(in[1:], target[:len(target)-1]) {
-				t.Fatalf("%s training row %d: %v, %v is no language", c.task, row, in, target)
-			}
-		}
-	}
-}
-
 func TestFuzzyMotifs(t *testing.T) {
 	task := open(t, "fuzzy-recall", "preset=paper")
 	for _, split := range []Split{Train, Test} {
@@ -133,35 +93,6 @@ func TestFuzzyMotifs(t *testing.T) {
 func distinct(ids []int32) bool {
 	sorted := slices.Sorted(slices.Values(ids))
 	return len(slices.Compact(sorted)) == len(ids)
-}
-
-func TestSelectiveCopyLayout(t *testing.T) {
-	task := open(t, "selective-copy", "preset=paper")
-	const N, L, blank, start = 16, 256, 14, 15
-	b := batch(t, task, Test, 0, 0, 300)
-	for row := range b.Rows {
-		in, target, mask := b.Row(row)
-		at := slices.Index(in, start)
-		content := slices.DeleteFunc(slices.Clone(in[:at]), func(x int32) bool { return x == blank })
-		if at != L-N-1 || in[at-1] == blank || !slices.Equal(content, target[L-N:]) {
-			t.Fatalf("row %d: %v -> %v", row, in, target)
-		}
-		for i := range in {
-			if (mask[i] == 1) != (i > at) || i > at && in[i] != blank {
-				t.Fatalf("row %d at %d: mask %g, input %d", row, i, mask[i], in[i])
-			}
-		}
-	}
-}
-
-func TestCompressionLayout(t *testing.T) {
-	b := batch(t, open(t, "compression", "preset=paper"), Test, 0, 0, 300)
-	for row := range b.Rows {
-		in, _, _ := b.Row(row)
-		if in[31] != 15 || slices.Max(in[:31]) >= 15 {
-			t.Fatalf("row %d: %v", row, in)
-		}
-	}
 }
 
 // One map for all splits and seeds, one to one, from keys to values.

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -100,6 +101,9 @@ func TestMQARFillers(t *testing.T) {
 		{"preset=zoology-512 fill=random", 0, 0},
 		{"preset=quick", 0, 0},
 	} {
+		if testing.Short() && strings.Contains(c.options, "512") {
+			continue
+		}
 		task := open(t, "mqar", c.options)
 		K := task.Info().Values.Int("pairs")
 		b := batch(t, task, Test, 0, 0, 2000)

@@ -18,6 +18,9 @@ type Kind struct {
 	// Ladder is the protocol's harder settings, each as it differs from paper.
 	Ladder []map[string]string
 	New    func(option.Values) (Task, error)
+	// unread makes the task without its rows, where those take reading a text;
+	// Chance is then NaN.
+	unread func(option.Values) (Task, error)
 }
 
 // Registry lists every kind of task.
@@ -55,20 +58,52 @@ func Open(name string, given map[string]string) (Task, error) {
 	if err != nil {
 		return nil, err
 	}
+	values, err := k.values(given)
+	if err != nil {
+		return nil, err
+	}
+	return k.New(values)
+}
+
+// Unread is Open without reading or downloading a text: its Info is that of
+// Describe and it has no rows, but names and tokens are known.
+func Unread(name string, given map[string]string) (Task, error) {
+	k, err := Find(name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := k.values(given)
+	if err != nil {
+		return nil, err
+	}
+	if k.unread != nil {
+		return k.unread(values)
+	}
+	return k.New(values)
+}
+
+// Describe tells what a setting is without reading or downloading a text: of a
+// language, Pool is unknown and Chance NaN.
+func (k *Kind) Describe(given map[string]string) (Info, error) {
+	t, err := Unread(k.Name, given)
+	if err != nil {
+		return Info{}, err
+	}
+	return t.Info(), nil
+}
+
+// values completes what is given by the preset it names.
+func (k *Kind) values(given map[string]string) (option.Values, error) {
 	chosen := map[string]string{}
 	if preset, ok := given["preset"]; ok {
 		if k.Presets[preset] == nil && preset != "quick" {
-			return nil, fmt.Errorf("task %s: preset = %s: known are %s", name, preset, strings.Join(k.PresetNames(), ", "))
+			return nil, fmt.Errorf("task %s: preset = %s: known are %s", k.Name, preset, strings.Join(k.PresetNames(), ", "))
 		}
 		maps.Copy(chosen, k.Presets[preset])
 	}
 	maps.Copy(chosen, given)
 	delete(chosen, "preset")
-	values, err := k.Options.Parse("task "+name, chosen)
-	if err != nil {
-		return nil, err
-	}
-	return k.New(values)
+	return k.Options.Parse("task "+k.Name, chosen)
 }
 
 // PresetNames lists quick, small and paper, then the kind's other presets.

@@ -15,10 +15,10 @@ func TestShow(t *testing.T) {
 		Targets: []int32{0, 0, 0, 0, 12, 0, 9, 0},
 		Mask:    []float32{0, 0, 0, 0, 1, 0, 1, 0},
 	}
-	if got, want := Show(task, b, 0, 80), "k3 v1 k5 v4 k5 - k3 -\n            v4   v1\n"; got != want {
+	if got, want := Show(task, b, 0, 80), "input   k3 v1 k5 v4 k5 - k3 -\ntarget              v4   v1\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if got, want := Show(task, b, 0, 14), "k3 v1 k5 v4\nk5 - k3 -\nv4   v1\n"; got != want {
+	if got, want := Show(task, b, 0, 22), "input   k3 v1 k5 v4\ninput   k5 - k3 -\ntarget  v4   v1\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	for _, k := range Registry {

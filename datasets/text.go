@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -29,8 +30,10 @@ var textKind = &Kind{
 		"paper":      {"corpus": "hf:HuggingFaceFW/fineweb-edu:sample-10BT", "tokens": "gpt2", "len": "4096"},
 		"slimpajama": {"corpus": "hf:cerebras/SlimPajama-627B:train", "tokens": "gpt2", "len": "1024", "limit": "5000"},
 	},
-	New: newText,
+	New: newText, unread: unreadText,
 }
+
+var errUnread = errors.New("task text: its rows were not read")
 
 // Text is a language modelling task.
 type Text struct {
@@ -57,12 +60,24 @@ func newText(v option.Values) (Task, error) {
 	return windows(v, t, s)
 }
 
-func windows(v option.Values, t token.Tokenizer, s *tokenStore) (Task, error) {
-	L := v.Int("len")
-	info := Info{
-		Name: "text", Vocab: t.Vocab(), Classes: t.Vocab(), T: L, Scored: float64(L), Values: v,
-		Chance: float64(s.Most[Test]) / float64(max(1, s.Span[Test][1]-s.Span[Test][0])),
+// unreadText knows its tokens, but has no rows.
+func unreadText(v option.Values) (Task, error) {
+	t, err := token.New(v.Word("tokens"))
+	if err != nil {
+		return nil, fmt.Errorf("task text: %w", err)
 	}
+	return &Text{info: textInfo(v, t), tokens: t}, nil
+}
+
+func textInfo(v option.Values, t token.Tokenizer) Info {
+	L := v.Int("len")
+	return Info{Name: "text", Vocab: t.Vocab(), Classes: t.Vocab(), T: L, Scored: float64(L), Chance: math.NaN(), Values: v}
+}
+
+func windows(v option.Values, t token.Tokenizer, s *tokenStore) (Task, error) {
+	info := textInfo(v, t)
+	L := info.T
+	info.Chance = float64(s.Most[Test]) / float64(max(1, s.Span[Test][1]-s.Span[Test][0]))
 	for _, split := range Splits {
 		n := s.Span[split][1] - s.Span[split][0]
 		info.Pool[split] = int((n - 1) / int64(L))
@@ -84,6 +99,9 @@ func (x *Text) Longer(factor int, mode string) (Task, error) {
 	if err := checkLonger(x, factor, mode); err != nil {
 		return nil, err
 	}
+	if x.store == nil {
+		return nil, errUnread
+	}
 	return scaled(func(v option.Values) (Task, error) { return windows(v, x.tokens, x.store) }, x.info.Values, factor, mode, "len")
 }
 
@@ -91,6 +109,9 @@ func (x *Text) Batch(split Split, seed uint64, index, rows int) (Batch, error) {
 	b, err := newBatch(x.info, split, index, rows)
 	if err != nil {
 		return b, err
+	}
+	if x.store == nil {
+		return Batch{}, errUnread
 	}
 	window, packed := make([]int32, b.T+1), make([]byte, 2*(b.T+1))
 	stream := streamOf(x.info, split, seed)
@@ -133,9 +154,18 @@ func (x *Text) Skipped() corpus.Skipped { return x.store.Skipped }
 // cannot be compared between tokenizers.
 func Perplexity(nats float64) float64 { return math.Exp(nats) }
 
-// BitsPerByte turns a mean negative log-likelihood of a split in nats a token
-// into bits a byte of its text, which can be compared between tokenizers.
-func (x *Text) BitsPerByte(split Split, nats float64) float64 {
-	tokens, bytes := x.Size(split)
-	return nats * float64(tokens) / (float64(bytes) * math.Ln2)
+// Bytes counts the bytes of text that the scored targets of a batch stand for;
+// a separator stands for none.
+func (x *Text) Bytes(b Batch) int64 {
+	n := int64(0)
+	for i, m := range b.Mask {
+		if m != 0 {
+			n += int64(len(x.tokens.Bytes(b.Targets[i])))
+		}
+	}
+	return n
 }
+
+// BitsPerByte is what text costs whose tokens have a negative log-likelihood of
+// so many nats together. It can be compared between tokenizers.
+func BitsPerByte(nats float64, bytes int64) float64 { return nats / (float64(bytes) * math.Ln2) }

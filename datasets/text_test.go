@@ -148,9 +148,18 @@ func TestBitsPerByte(t *testing.T) {
 		t.Errorf("%d tokens, %d bytes, %d documents: want %d, %d, 5000", all, text, bytes.Documents(), len(joined), len(joined)-5000)
 	}
 	// A uniform guess over 256 bytes costs 8 bits, of separators too.
-	tokens, size := bytes.Size(Test)
-	if got, want := bytes.BitsPerByte(Test, math.Log(256)), 8*float64(tokens)/float64(size); math.Abs(got-want) > 1e-12 {
+	b := batch(t, bytes, Test, 1, 0, 9)
+	ends := strings.Count(spell(bytes, b.Targets), "\x00")
+	size := bytes.Bytes(b)
+	if size != int64(9*b.T-ends) || ends == 0 {
+		t.Errorf("%d bytes in %d tokens with %d separators", size, 9*b.T, ends)
+	}
+	if got, want := BitsPerByte(math.Log(256)*float64(9*b.T), size), 8*float64(9*b.T)/float64(size); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%g bits a byte, want %g", got, want)
+	}
+	clear(b.Mask[b.T:])
+	if got := bytes.Bytes(b); got > int64(b.T) || got < 1 {
+		t.Errorf("%d bytes in one row of %d", got, b.T)
 	}
 	if got := Perplexity(math.Log(256)); math.Abs(got-256) > 1e-9 {
 		t.Errorf("perplexity %g, want 256", got)

@@ -317,6 +317,9 @@ func BenchmarkRead(b *testing.B) {
 
 // Memory does not grow with the corpus.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 88 MB")
+	}
 	path := filepath.Join(t.TempDir(), "large.jsonl.zst")
 	f, err := os.Create(path)
 	if err != nil {
