@@ -20,6 +20,8 @@ type Ablation struct {
 	Cells  []*Experiment
 	Runs   [][]*Record // by cell, then seed; nil where a run failed before it began
 	Dir    string
+	Again  bool // run also what is there already
+	Kept   int  // runs that were there already
 }
 
 // NewAblation builds and checks every cell before anything is run. No values
@@ -59,7 +61,8 @@ func (a *Ablation) name() string {
 }
 
 // Run trains every cell with every seed below folder out.
-func (a *Ablation) Run(ctx context.Context, s *Session, out string) error {
+// Runs that are there already are kept.
+func (a *Ablation) Run(ctx context.Context, s *Session, out string) (err error) {
 	if _, err := s.open(); err != nil {
 		return err
 	}
@@ -67,6 +70,17 @@ func (a *Ablation) Run(ctx context.Context, s *Session, out string) error {
 		return err
 	}
 	a.Dir = filepath.Join(out, a.name())
+	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
+		return err
+	}
+	unlock, err := lockFolder(a.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err := a.describe(); err != nil {
+		return err
+	}
 	seeds := a.Base.Int("seeds")
 	line := newProgressLine(s.Err, len(a.Cells)*seeds, a.Base.Int("steps"))
 	defer line.clear()
@@ -75,12 +89,13 @@ func (a *Ablation) Run(ctx context.Context, s *Session, out string) error {
 		for k := range seeds {
 			seed := uint64(e.Int("seed") + k)
 			line.start(fmt.Sprintf("%s = %s, seed %d", a.Axis.Name, a.Values[i], seed))
-			dir := filepath.Join(a.Dir, folderName(a.Values[i]), fmt.Sprintf("seed-%d", seed))
-			r, err := s.run(ctx, e, seed, dir, line.step)
+			r, err := a.runMissing(ctx, s, e, seed, a.cellDir(i, int(seed)), line.step)
 			a.Runs[i][k] = r
 			switch {
+			case errors.Is(err, errInUse):
+				return err
 			case ctx.Err() != nil:
-				return errors.Join(err, ctx.Err())
+				return fmt.Errorf("%w; what was recorded is in %s", err, a.Dir)
 			case err != nil: // a failed run is a result too; the rest go on
 				line.clear()
 				s.note(fmt.Sprintf("%s = %s, seed %d: %v", a.Axis.Name, a.Values[i], seed, err))

@@ -10,22 +10,28 @@ type Axis struct {
 	Name, Doc string
 	Key       string   // canonical
 	Values    []string // tried if none are given
-	Number    bool     // values are numbers
+	Mixer     string   // the mixer that has it, taken if the words name none; "" for any
 }
 
 // Axes lists the axes; a new one joins with its line here.
 var Axes = []*Axis{
-	{"eta", "the Kaczmarz step: learned per token, or one relaxation for all", "mixer.eta", []string{"learned", "0.25", "0.5", "1"}, true},
-	{"eps", "ε in the Kaczmarz step's denominator", "mixer.eps", []string{"1e-06", "0.001", "0.1", "1"}, true},
+	{"eta", "the Kaczmarz step: learned per token, or one relaxation for all", "mixer.eta", []string{"learned", "0.25", "0.5", "1"}, "kaczmarz"},
+	{"eps", "ε in the Kaczmarz step's denominator", "mixer.eps", []string{"1e-06", "0.001", "0.1", "1"}, "kaczmarz"},
 	{"norm", "what the step is divided by, and which of q and k have unit length", "mixer.norm",
-		[]string{"relaxed_q_norm", "relaxed", "kaczmarz", "l2", "seq_only", "learned_scalar", "no_norm"}, false},
-	{"decay", "forgetting: a gate of its own, tied to η, or none", "mixer.decay", []string{"dual", "single", "none"}, false},
-	{"factor", "a factor on the step that falls with the position", "mixer.factor", []string{"none", "1/sqrt", "1/log", "1/t"}, false},
-	{"expand_v", "value width, hence state size", "mixer.expand_v", []string{"2", "4", "8"}, true},
-	{"conv", "width of the short convolutions", "mixer.conv", []string{"0", "2", "4"}, true},
-	{"mixer", "the whole mixer", "mixer", []string{"kaczmarz", "gdn", "deltanet", "linear"}, false},
-	{"width", "model width", "width", []string{"16", "32", "64"}, true},
-	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, true},
+		[]string{"relaxed_q_norm", "relaxed", "kaczmarz", "l2", "seq_only", "learned_scalar", "no_norm"}, "kaczmarz"},
+	{"decay", "forgetting: a gate of its own, tied to η, or none", "mixer.decay", []string{"dual", "single", "none"}, "kaczmarz"},
+	{"factor", "a factor on the step that falls with the position", "mixer.factor", []string{"none", "1/sqrt", "1/log", "1/t"}, "kaczmarz"},
+	{"expand_v", "value width, hence state size", "mixer.expand_v", []string{"2", "4", "8"}, ""},
+	{"conv", "width of the short convolutions", "mixer.conv", []string{"0", "2", "4"}, ""},
+	{"ou", "how the Kalman filter's noise a token follows from continuous time", "mixer.discretisation", []string{"ou", "zoh", "none"}, "kalman"},
+	{"process_noise", "initial process noise of the Kalman filter", "mixer.process_noise", []string{"0.001", "0.01", "0.1", "1"}, "kalman"},
+	{"learn_noise", "whether the Kalman filter's process noise is trained", "mixer.learn_noise", []string{"true", "false"}, "kalman"},
+	{"dt", "range of the initial time steps", "mixer.dt", []string{"0.001:0.1", "0.01:0.1", "0.1:1"}, "kalman"},
+	{"state", "states a channel", "mixer.d_state", []string{"4", "8", "16", "32"}, "kalman"},
+	{"readout", "read the filtered state or the prediction for the next token", "mixer.readout", []string{"posterior", "prior"}, "kalman"},
+	{"mixer", "the whole mixer", "mixer", []string{"kaczmarz", "gdn", "deltanet", "linear"}, ""},
+	{"width", "model width", "width", []string{"16", "32", "64"}, ""},
+	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""},
 }
 
 // FindAxis returns the axis of that name, or an error that lists the known.
@@ -40,10 +46,18 @@ func FindAxis(name string) (*Axis, error) {
 	return nil, fmt.Errorf("unknown axis %q%s: known are %s", name, nearest(name, names), strings.Join(names, ", "))
 }
 
+// baseline makes the experiment that the axis's cells differ from.
+func (a *Axis) baseline(words []string) (*Experiment, error) {
+	if a.Mixer != "" && !namesMixer(words) {
+		words = append([]string{"mixer=" + a.Mixer}, words...)
+	}
+	return Parse(words)
+}
+
 // covers tells whether the axis may change a key. Another mixer brings its own
 // options with it.
 func (a *Axis) covers(key string) bool {
-	return key == a.Key || a.Key == "mixer" && strings.HasPrefix(key, "mixer.")
+	return key == a.Key || a.Key == "mixer" && strings.HasPrefix(key, "mixer.") || strings.HasPrefix(key, a.Key+"@")
 }
 
 // cell returns the baseline with one value of the axis. It refuses a cell that

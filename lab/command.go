@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
-	"github.com/kalmarz/kalmarz/datasets"
 	"github.com/kalmarz/kalmarz/lab/backend"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/option"
@@ -22,54 +19,53 @@ type Command struct {
 	Run              func(ctx context.Context, s *Session, args []string) error
 }
 
-// Commands is the table from which help and dispatch are made.
-var Commands []*Command
-
-func init() { // in init because help refers to the table
-	Commands = []*Command{
-		{"mixers", "[NAME,...]", "list the mixers, or the options of some", listMixers},
-		{"tasks", "[NAME]", "list the tasks, or the options of one", listTasks},
-		{"doctor", "", "report backend, devices, plugins, SIMD and versions, and what is missing", doctor},
-		{"train", "[key=value...]", "train one model with one seed or more", train},
-		{"ablate", "AXIS [VALUE...] [key=value...]", "vary one thing and compare: a table and figures", ablate},
-		{"selftest", "[--mixer M] [--golden FILE.npz] [--json]", "measure every mixer and form against float64", selftest},
-		{"help", "[COMMAND]", "list the commands, or the keys of one", help},
-	}
+// Group is commands that serve one purpose.
+type Group struct {
+	Name     string
+	Commands []*Command
 }
 
-// Main runs one command and returns the exit status: 0, 1 after an error, 2
-// when the words make no command.
-func Main(args []string) int {
-	if err := backend.Prepare(); err != nil {
-		fmt.Fprintln(os.Stderr, "kalmarz:", err)
-		return 1
+// Groups is the table from which dispatch, help, completion and README's list
+// of commands are made. The kinds of words in Args are those of kinds.
+var Groups []Group
+
+func init() { // in init because help refers to the table
+	Groups = []Group{
+		{"learn", []*Command{
+			{"help", "[COMMAND] | --markdown", "list the commands, or the keys of one", help},
+			{"mixers", "[MIXER,...]", "list the mixers, or the options of some", listMixers},
+			{"tasks", "[TASK]", "list the tasks, or the options and presets of one", listTasks},
+		}},
+		{"run", []*Command{
+			{"train", "[FILE.toml] [key=value...]", "train one model with one seed or more", train},
+			{"ablate", "AXIS [VALUE...] [FILE.toml] [key=value...] [--again]", "vary one thing and compare: a table and figures; runs that are there are kept", ablate},
+			{"resume", "RUN...", "continue runs that were stopped or killed", resumeRuns},
+			{"repro", "RUN", "run a run again and compare the bytes", reproduce},
+			{"stability", "[N...] [key=value...]", "train stacks of N Kalman layers with and without process noise: loss, gradients and precision by depth", stability},
+		}},
+		{"look", []*Command{
+			{"runs", "[FOLDER]", "list the runs below a folder, the oldest first", listTheRuns},
+			{"show", "RUN", "show a run: its record, evaluations and loss", showRun},
+			{"table", "RUN... [--format text|md|csv|latex]", "the results of runs, or of all below a folder, as a table", tableOfRuns},
+			{"compare", "RUN RUN", "show in what two runs differ: configuration, results, bytes", compareRuns},
+			{"figure", "ABLATION", "draw an ablation's figures again from its runs", drawAgain},
+			{"task", "TASK [option=value...] --show N [--split train|validation|test] [--seed N] | --check [--rows N]", "show rows of a task, or check what it promises", oneTask},
+			{"probe", "[key=value...] [--run RUN] [--tokens N,...]", "show what the layers' states do at each token of a sequence: arrays, a table and a heat map", probe},
+			{"corpus", "PATH --stats [--skip-bad] [--field FIELD] [--limit MB]", "measure a text: a file, a folder, prose, gosrc or hf:OWNER/NAME", measureCorpus},
+			{"score", "hellaswag|piqa|winogrande|arc_easy|lambada FILE.jsonl --run RUN [--limit N] [--max-tokens N]", "answer hellaswag, piqa, winogrande, arc_easy or lambada with a trained model of text", score},
+		}},
+		{"set up", []*Command{
+			{"config", "show|diff [FILE.toml|RUN...] [key=value...]", "print an experiment as a complete file, or in what two files or runs differ", config},
+			{"rm", "RUN... [--yes]", "remove runs or ablations", removeRuns},
+			{"set", "[key=value...]", "show the session's defaults, which a command's own words override; add one, or remove it with key=", set},
+			{"source", "FILE", "run the lines of a file", source},
+			{"bench", "[key=value...] [--json]", "time the recurrence behind the mixers, forward and with all gradients", bench},
+			{"doctor", "[backend=NAME]", "report backend, devices, plugins, SIMD and versions, and what is missing", doctor},
+			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--json]", "measure every mixer and form against float64", selftest},
+			{"quit", "", "leave", quit},
+			{"exit", "", "leave", quit},
+		}},
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	s := NewSession(os.Stdout, os.Stderr)
-	if len(args) == 0 {
-		args = []string{"help"}
-	}
-	for _, c := range Commands {
-		if c.Name != args[0] {
-			continue
-		}
-		err := guarded(ctx, c, s, args[1:])
-		switch {
-		case errors.Is(err, errFailed):
-			return 1
-		case err != nil:
-			fmt.Fprintln(os.Stderr, "kalmarz "+c.Name+":", err)
-			return 1
-		}
-		return 0
-	}
-	var names []string
-	for _, c := range Commands {
-		names = append(names, c.Name)
-	}
-	fmt.Fprintf(os.Stderr, "kalmarz: unknown command %q%s: known are %s\n", args[0], nearest(args[0], names), strings.Join(names, ", "))
-	return 2
 }
 
 // errFailed ends a command whose output already says what failed.
@@ -103,6 +99,9 @@ func (s *Session) place(args []string) (out string, rest []string) {
 }
 
 func ablate(ctx context.Context, s *Session, args []string) error {
+	if len(args) > 0 {
+		args = append(args[:1:1], s.withDefaults(args[1:])...)
+	}
 	out, args := s.place(args)
 	if len(args) == 0 || strings.Contains(args[0], "=") {
 		t := &table{header: []string{"axis", "key", "values", ""}}
@@ -113,24 +112,33 @@ func ablate(ctx context.Context, s *Session, args []string) error {
 	}
 	axis := args[0]
 	var values, words []string
+	again := false
 	for _, a := range args[1:] {
-		if strings.Contains(a, "=") {
+		switch {
+		case a == "--again":
+			again = true
+		case strings.Contains(a, "=") || isFile(a):
 			words = append(words, a)
-		} else {
+		case strings.HasPrefix(a, "--"):
+			return fmt.Errorf("unknown flag %s: known is --again", a)
+		default:
 			values = append(values, a)
 		}
 	}
-	if _, err := FindAxis(axis); err != nil {
-		return err
-	}
-	base, err := Parse(words)
+	ax, err := FindAxis(axis)
 	if err != nil {
 		return err
 	}
+	base, err := ax.baseline(words)
+	if err != nil {
+		return s.blame(err, args)
+	}
+	s.noteSkipped(base.Task)
 	a, err := NewAblation(axis, values, base)
 	if err != nil {
 		return err
 	}
+	a.Again = again
 	if err := a.Run(ctx, s, out); err != nil {
 		return err
 	}
@@ -142,11 +150,12 @@ func ablate(ctx context.Context, s *Session, args []string) error {
 }
 
 func train(ctx context.Context, s *Session, args []string) error {
-	out, words := s.place(args)
+	out, words := s.place(s.withDefaults(args))
 	e, err := Parse(words)
 	if err != nil {
-		return err
+		return s.blame(err, args)
 	}
+	s.noteSkipped(e.Task)
 	if _, err := s.open(); err != nil {
 		return err
 	}
@@ -155,6 +164,7 @@ func train(ctx context.Context, s *Session, args []string) error {
 	}
 	line := newProgressLine(s.Err, e.Int("seeds"), e.Int("steps"))
 	defer line.clear()
+	var runs []*Record
 	for k := range e.Int("seeds") {
 		seed := uint64(e.Int("seed") + k)
 		dir := filepath.Join(out, fmt.Sprintf("train-%s-seed-%d", e.hash(), seed))
@@ -168,8 +178,14 @@ func train(ctx context.Context, s *Session, args []string) error {
 			return err
 		}
 		line.done++
+		runs = append(runs, r)
 	}
-	return nil
+	_, err = fmt.Fprintf(s.Out, "\n%s\n", stateLine(e))
+	for _, t := range evaluationTables(runs) {
+		_, printErr := fmt.Fprintf(s.Out, "\n%s", t.text())
+		err = errors.Join(err, printErr)
+	}
+	return err
 }
 
 func listMixers(_ context.Context, s *Session, args []string) error {
@@ -182,7 +198,7 @@ func listMixers(_ context.Context, s *Session, args []string) error {
 		return err
 	}
 	for _, name := range strings.Split(strings.Join(args, ","), ",") {
-		k, err := mixer.Find(name)
+		k, err := findMixer(name)
 		if err != nil {
 			return err
 		}
@@ -191,28 +207,6 @@ func listMixers(_ context.Context, s *Session, args []string) error {
 		}
 	}
 	return nil
-}
-
-func listTasks(_ context.Context, s *Session, args []string) error {
-	if len(args) > 0 {
-		k, err := datasets.Find(args[0])
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(s.Out, "%s: %s\npresets: %s\n\n%s", k.Name, k.Doc, strings.Join(k.PresetNames(), ", "), optionTable("task.", k.Options))
-		return err
-	}
-	t := &table{header: []string{"task", "vocabulary", "length", "scored", "chance %", "presets", ""}}
-	for _, k := range datasets.Registry {
-		task, err := k.New(k.Options.Defaults())
-		if err != nil {
-			return err
-		}
-		i := task.Info()
-		t.add(k.Name, fmt.Sprint(i.Vocab), fmt.Sprint(i.T), fmt.Sprintf("%.4g", i.Scored), fmt.Sprintf("%.1f", 100*i.Chance), strings.Join(k.PresetNames(), " "), k.Doc)
-	}
-	_, err := io.WriteString(s.Out, t.text())
-	return err
 }
 
 func optionTable(prefix string, set option.Set) string {
@@ -229,31 +223,4 @@ func doctor(_ context.Context, s *Session, args []string) error {
 		return fmt.Errorf("%q: doctor takes backend=... alone", rest[0])
 	}
 	return backend.Doctor(s.Out, s.Backend)
-}
-
-func help(_ context.Context, s *Session, args []string) error {
-	if len(args) == 0 {
-		t := &table{header: []string{"command", "", ""}}
-		for _, c := range Commands {
-			t.add(c.Name, c.Args, c.Help)
-		}
-		_, err := io.WriteString(s.Out, t.text())
-		return err
-	}
-	for _, c := range Commands {
-		if c.Name != args[0] {
-			continue
-		}
-		fmt.Fprintf(s.Out, "kalmarz %s %s\n%s\n", c.Name, c.Args, c.Help)
-		if c.Name == "train" || c.Name == "ablate" {
-			place := option.Set{
-				{Name: "out", Kind: option.Word, Default: "runs", Help: "folder for results"},
-				{Name: "backend", Kind: option.Word, Default: "auto", Help: "go, xla:cpu, xla:cuda; auto = what is installed"},
-			}
-			_, err := io.WriteString(s.Out, "\n"+optionTable("", append(place, options...))+"\nTask keys: tasks NAME. Mixer keys: mixers NAME.\n")
-			return err
-		}
-		return nil
-	}
-	return fmt.Errorf("unknown command %q", args[0])
 }

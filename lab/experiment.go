@@ -37,7 +37,8 @@ var options = option.Set{
 	{Name: "sizes", Kind: option.Word, Default: "lab", Choices: []string{"lab", "own"}, Help: "widths of the mixers' heads: small ones for a laboratory, or each mixer's own"},
 	{Name: "norm_eps", Kind: option.Float, Default: 1e-5, Range: nonNegative, Help: "ε of the RMSNorms"},
 	{Name: "tied", Kind: option.Bool, Default: false, Help: "the head is the embedding's transpose"},
-	{Name: "init", Kind: option.Word, Default: "torch", Choices: []string{"torch", "normal"}, Help: "projections: uniform within 1/√in, or N(0, 0.02²)"},
+	{Name: "init", Kind: option.Word, Default: "torch", Choices: []string{"torch", "normal", "xavier"}, Help: "projections: uniform within 1/√in, N(0, 0.02²), or uniform within 2^-2.5 √(6/(in+out))"},
+	{Name: "residual_init", Kind: option.Word, Default: "plain", Choices: []string{"plain", "scaled"}, Help: "output projections of mixers and MLPs: as the others, or divided by √(2 layers)"},
 	{Name: "steps", Kind: option.Int, Default: 400, Range: positive, Help: "optimiser steps"},
 	{Name: "batch", Kind: option.Int, Default: 32, Range: positive, Help: "rows a step"},
 	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate of AdamW"},
@@ -52,6 +53,7 @@ var options = option.Set{
 	{Name: "eval_rows", Kind: option.Int, Default: 256, Range: positive, Help: "test rows at each length"},
 	{Name: "lengths", Kind: option.Word, Default: "1,2,4,8", Help: "test lengths as multiples of the training length"},
 	{Name: "save_every", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "steps between checkpoints; 0 = at the end"},
+	{Name: "keep", Kind: option.Int, Default: 1, Range: [2]float64{1, 1000}, Help: "checkpoints kept"},
 	{Name: "chunk", Kind: option.Int, Default: 0, Range: [2]float64{0, 4096}, Help: "chunk length of recurrences, a power of two; 0 = chosen by length and backend"},
 	{Name: "form", Kind: option.Word, Default: "auto", Choices: []string{"auto", "recurrent"}, Help: "how recurrences are evaluated"},
 }
@@ -70,8 +72,13 @@ type Experiment struct {
 type KeyValue struct{ Key, Value string }
 
 // Parse makes an experiment from words "key=value". A bare key may stand for
-// task.KEY or mixer.KEY where only one of them exists.
+// task.KEY or mixer.KEY where only one of them exists. One word may be a file
+// NAME.toml, whose values the others then override.
 func Parse(words []string) (*Experiment, error) {
+	file, words, err := splitFile(words)
+	if err != nil {
+		return nil, err
+	}
 	raw := map[string]string{}
 	for _, w := range words {
 		key, value, ok := strings.Cut(w, "=")
@@ -83,6 +90,9 @@ func Parse(words []string) (*Experiment, error) {
 		}
 		raw[key] = value
 	}
+	if file != "" {
+		return fromFile(file, raw)
+	}
 	return build(raw)
 }
 
@@ -93,26 +103,14 @@ func (e *Experiment) With(key, value string) (*Experiment, error) {
 	return build(given)
 }
 
-func build(raw map[string]string) (*Experiment, error) {
+func build(raw map[string]string) (*Experiment, error) { return buildWith(raw, datasets.Open) }
+
+// buildWith is build with another way to open the task.
+func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	e := &Experiment{given: map[string]string{}, live: map[string]bool{}}
-	word := func(key string) string {
-		if v, ok := raw[key]; ok {
-			return v
-		}
-		return options.Find(key).Default.(string)
-	}
-	taskKind, err := datasets.Find(word("task"))
+	taskKind, kinds, err := kindsOf(raw)
 	if err != nil {
 		return nil, err
-	}
-	names := strings.Split(word("mixer"), ",")
-	var kinds []*mixer.Kind
-	for _, name := range names {
-		k, err := mixer.Find(name)
-		if err != nil {
-			return nil, err
-		}
-		kinds = append(kinds, k)
 	}
 	top, task, mix := map[string]string{}, map[string]string{}, map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
@@ -141,12 +139,12 @@ func build(raw map[string]string) (*Experiment, error) {
 		return nil, fmt.Errorf("experiment: chunk = %d: must be a power of two", c)
 	}
 	if n := e.Int("layers"); len(kinds) > n {
-		return nil, fmt.Errorf("experiment: mixer = %s: %d mixers for layers = %d", word("mixer"), len(kinds), n)
+		return nil, fmt.Errorf("experiment: mixer = %s: %d mixers for layers = %d", e.Word("mixer"), len(kinds), n)
 	}
 	if _, err := e.Lengths(); err != nil {
 		return nil, err
 	}
-	if e.Task, err = datasets.Open(taskKind.Name, task); err != nil {
+	if e.Task, err = open(taskKind.Name, task); err != nil {
 		return nil, err
 	}
 	if e.Word("sizes") == "lab" {
@@ -168,11 +166,11 @@ func (e *Experiment) buildModel(kinds []*mixer.Kind, mix map[string]string) erro
 	info := e.Task.Info()
 	c := model.Config{
 		Vocab: info.Vocab, Classes: info.Classes, Width: e.Int("width"), MLP: e.Int("mlp"),
-		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"),
+		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"), FromLast: info.FromLast,
 	}
 	for i := range e.Int("layers") {
 		k := kinds[i%len(kinds)]
-		c.Layers = append(c.Layers, model.Layer{Mixer: k.Name, Options: only(mix, k.Options)})
+		c.Layers = append(c.Layers, model.Layer{Mixer: k.Name, Options: optionsOf(k, mix)})
 	}
 	var err error
 	e.Model, err = model.New(c)
@@ -199,8 +197,11 @@ func useLabSizes(kinds []*mixer.Kind, mix map[string]string) {
 // mixers share a model.
 func (e *Experiment) describeMixers(kinds []*mixer.Kind, mix map[string]string) error {
 	seen := map[string]bool{}
-	for _, k := range kinds {
-		values, err := k.Options.Parse("mixer "+k.Name, only(mix, k.Options))
+	for i, k := range kinds {
+		if slices.Index(kinds, k) < i {
+			continue
+		}
+		values, err := k.Options.Parse("mixer "+k.Name, optionsOf(k, mix))
 		if err != nil {
 			return err
 		}
@@ -214,12 +215,25 @@ func (e *Experiment) describeMixers(kinds []*mixer.Kind, mix map[string]string) 
 			}
 			seen[key] = true
 			e.complete = append(e.complete, KeyValue{key, option.Format(values[o.Name])})
-			if _, number := values[o.Name].(float64); o.Live && number {
+			// Mixers of one model may have an option in common with other values.
+			if _, number := values[o.Name].(float64); o.Live && number && len(kinds) == 1 {
 				e.live[key] = true
 			}
 		}
 	}
 	return nil
+}
+
+// optionsOf are a mixer's options among those of all mixers: "heads" is for every
+// mixer that has it, and "heads@gdn" for gdn before that.
+func optionsOf(k *mixer.Kind, mix map[string]string) map[string]string {
+	out := only(mix, k.Options)
+	for key, value := range mix {
+		if name, of, _ := strings.Cut(key, "@"); of == k.Name {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 func only(given map[string]string, declared option.Set) map[string]string {
@@ -267,7 +281,7 @@ func (e *Experiment) graphKey() string {
 		switch {
 		case e.live[kv.Key]:
 			kv.Value = "#"
-		case slices.Contains([]string{"steps", "lr", "warmup", "lr_floor", "seed", "seeds", "eval_rows", "lengths", "save_every"}, kv.Key):
+		case slices.Contains([]string{"steps", "lr", "warmup", "lr_floor", "seed", "seeds", "eval_rows", "lengths", "save_every", "keep"}, kv.Key):
 			continue
 		}
 		fmt.Fprintln(&b, kv.Key, kv.Value)

@@ -28,8 +28,8 @@ func TestBadInput(t *testing.T) {
 		{"lr=NaN", "experiment: lr = NaN: must be a number >= 0"},
 		{"chunk=24", "experiment: chunk = 24: must be a power of two"},
 		{"lengths=1,8,4", "experiment: lengths = 1,8,4: must be rising whole numbers"},
-		{"task=mqarr", `unknown task "mqarr": known are `},
-		{"mixer=gdnn", `unknown mixer "gdnn": known are `},
+		{"task=mqarr", `unknown task "mqarr" (did you mean mqar?): known are `},
+		{"mixer=gdnn", `unknown mixer "gdnn" (did you mean gdn?): known are `},
 		{"mixer=gdn,kda", "experiment: mixer = gdn,kda: 2 mixers for layers = 1"},
 		{"eta=-0.1", "layer 1: mixer kaczmarz: eta = -0.1: must be in [0, 2] or learned"},
 		{"eta=2.1", "layer 1: mixer kaczmarz: eta = 2.1: must be in [0, 2] or learned"},
@@ -87,8 +87,11 @@ func TestEveryKeyMatters(t *testing.T) {
 }
 
 func TestCellDiffersInTheAxisAlone(t *testing.T) {
-	base := parse(t, "")
 	for _, a := range Axes {
+		base, err := a.baseline(nil)
+		if err != nil {
+			t.Fatalf("axis %s: %v", a.Name, err)
+		}
 		for _, v := range a.Values {
 			e, err := a.cell(base, v)
 			if err != nil {
@@ -103,7 +106,7 @@ func TestCellDiffersInTheAxisAlone(t *testing.T) {
 		}
 	}
 	// A key that drags another along is refused.
-	if _, err := (&Axis{Name: "sizes", Key: "sizes"}).cell(base, "own"); err == nil || !strings.Contains(err.Error(), "also changes mixer.expand_k") {
+	if _, err := (&Axis{Name: "sizes", Key: "sizes"}).cell(parse(t, ""), "own"); err == nil || !strings.Contains(err.Error(), "also changes mixer.expand_k") {
 		t.Errorf("an axis that changes two things: error %v", err)
 	}
 }

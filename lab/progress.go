@@ -33,8 +33,12 @@ func (p *progressLine) step(step int, m measured, tokensPerS float64) {
 	p.lastDraw = time.Now()
 	share := (float64(p.done) + float64(step)/float64(p.steps)) / float64(p.runs)
 	left := time.Duration(float64(time.Since(p.begun)) * (1 - share) / share).Round(time.Second)
-	fmt.Fprintf(p.w, "\r\x1b[K[%d/%d] %s  step %d/%d  loss %.4f  |g| %.2f  %s tokens/s  %v left",
+	line := fmt.Sprintf("[%d/%d] %s  step %d/%d  loss %.4f  |g| %.2f  %s tokens/s  %v left",
 		p.done+1, p.runs, p.name, step, p.steps, m.loss, m.gradNorm, short(tokensPerS), left)
+	if r := []rune(line); len(r) >= columns(p.w) { // a line that wraps cannot be redrawn
+		line = string(r[:columns(p.w)-1])
+	}
+	fmt.Fprint(p.w, "\r\x1b[K"+line)
 }
 
 // finish is told of every run that ends; nil means that it never began.
@@ -60,7 +64,11 @@ func summary(r *Record) string {
 	}
 	s := fmt.Sprintf("loss %.4f", float64(r.Final))
 	for _, e := range r.Evals {
-		if e.Note == "" && e.Mode == r.Evals[0].Mode {
+		switch {
+		case e.Note != "" || e.Mode != r.Evals[0].Mode:
+		case e.Tokens != "":
+			s += fmt.Sprintf("  %dx %.3f bits/byte", e.Factor, float64(e.BitsPerByte))
+		default:
 			s += fmt.Sprintf("  %dx %.1f%%", e.Factor, 100*float64(e.Micro))
 		}
 	}

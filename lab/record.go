@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,27 +23,18 @@ type Status string
 
 // The states of a run.
 const (
-	Running  Status = "running"
+	Running  Status = "running" // or killed, if no process has its folder
 	Finished Status = "finished"
 	Diverged Status = "diverged"
+	Stopped  Status = "stopped" // by the user; can be resumed
 	Failed   Status = "failed"
 )
-
-// Evaluation is the accuracy of a trained model at one test length.
-type Evaluation struct {
-	Mode   string `json:"mode"`   // how the task was lengthened
-	Factor int    `json:"factor"` // length / training length
-	T      int    `json:"t"`
-	Micro  Number `json:"micro"` // correct scored positions / scored positions
-	Macro  Number `json:"macro"` // mean over classes of their recall
-	Exact  Number `json:"exact"` // rows that are right throughout
-	Chance Number `json:"chance"`
-	Note   string `json:"note,omitempty"` // why there is no number
-}
 
 // Record is run.json: what was run, where, and what came out.
 type Record struct {
 	Config     []KeyValue     `json:"config"`
+	ConfigHash string         `json:"config_hash,omitempty"`
+	DataHash   string         `json:"data_hash,omitempty"` // of the first training batches
 	Seed       uint64         `json:"seed"`
 	Status     Status         `json:"status"`
 	Reason     string         `json:"reason,omitempty"`
@@ -56,10 +46,13 @@ type Record struct {
 	Final      Number         `json:"final_loss"`        // mean of the last tenth of the steps
 	Evals      []Evaluation   `json:"evaluations,omitempty"`
 	Backend    string         `json:"backend"`
+	Device     string         `json:"device,omitempty"`
+	Program    string         `json:"program,omitempty"` // runs of equal programs can stand for one another
 	Versions   map[string]any `json:"versions"`
 	Command    []string       `json:"command"`
 	Started    time.Time      `json:"started"`
 	Seconds    float64        `json:"seconds"`
+	Resumed    []int          `json:"resumed,omitempty"` // the steps after which training went on in another process
 }
 
 // writeFile replaces a file at once: its content is written beside it, flushed
@@ -93,39 +86,4 @@ func writeJSON(path string, x any) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return writeFile(path, append(b, '\n'))
-}
-
-// ReadMetrics reads a metrics.jsonl.
-func ReadMetrics(path string) ([]Metric, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	var out []Metric
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		var m Metric
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, len(out)+1, err)
-		}
-		out = append(out, m)
-	}
-	return out, lines.Err()
-}
-
-// metricsFile appends lines as steps are taken, each written out at once.
-type metricsFile struct{ f *os.File }
-
-func newMetricsFile(path string) (*metricsFile, error) {
-	f, err := os.Create(path)
-	return &metricsFile{f}, err
-}
-
-func (m *metricsFile) add(x Metric) error {
-	b, err := json.Marshal(x)
-	if err == nil {
-		_, err = m.f.Write(append(b, '\n'))
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -73,7 +74,7 @@ func (a *Ablation) trainingFigure() *viz.Figure {
 				continue
 			}
 			seed := cell.Int("seed") + k
-			metrics, err := ReadMetrics(filepath.Join(a.Dir, folderName(a.Values[i]), fmt.Sprintf("seed-%d", seed), "metrics.jsonl"))
+			metrics, err := ReadMetrics(filepath.Join(a.cellDir(i, seed), "metrics.jsonl"))
 			if err != nil {
 				continue // the run failed before its first step; the table says so
 			}
@@ -96,20 +97,29 @@ func (a *Ablation) trainingFigure() *viz.Figure {
 // label names a cell in a figure.
 func (a *Ablation) label(i int) string { return a.Axis.Name + " = " + a.Values[i] }
 
-// modes are the ways in which test sequences were lengthened and gave numbers
-// beyond the training length.
-func (a *Ablation) modes() []string {
-	var out []string
-	for _, runs := range a.Runs {
-		for _, r := range runs {
+// evaluations yields those of every run that began.
+func (a *Ablation) evaluations() iter.Seq[Evaluation] {
+	return func(yield func(Evaluation) bool) {
+		for _, r := range slices.Concat(a.Runs...) {
 			if r == nil {
 				continue
 			}
 			for _, e := range r.Evals {
-				if e.Note == "" && !slices.Contains(out, e.Mode) && (e.Factor > 1 || len(a.Base.Task.Lengths()) == 0) {
-					out = append(out, e.Mode)
+				if !yield(e) {
+					return
 				}
 			}
+		}
+	}
+}
+
+// modes are the ways in which test sequences were lengthened and gave numbers
+// beyond the training length.
+func (a *Ablation) modes() []string {
+	var out []string
+	for e := range a.evaluations() {
+		if e.Note == "" && !slices.Contains(out, e.Mode) && (e.Factor > 1 || len(a.Base.Task.Lengths()) == 0) {
+			out = append(out, e.Mode)
 		}
 	}
 	if len(out) == 0 {
@@ -121,16 +131,9 @@ func (a *Ablation) modes() []string {
 // factors are the lengths of a mode that gave numbers somewhere.
 func (a *Ablation) factors(mode string) []int {
 	var out []int
-	for _, runs := range a.Runs {
-		for _, r := range runs {
-			if r == nil {
-				continue
-			}
-			for _, e := range r.Evals {
-				if e.Mode == mode && e.Note == "" && !slices.Contains(out, e.Factor) {
-					out = append(out, e.Factor)
-				}
-			}
+	for e := range a.evaluations() {
+		if e.Mode == mode && e.Note == "" && !slices.Contains(out, e.Factor) {
+			out = append(out, e.Factor)
 		}
 	}
 	if len(out) == 0 {
@@ -225,18 +228,12 @@ func (a *Ablation) heading(mode string) string {
 // notes explain lengths that have no number.
 func (a *Ablation) notes() []string {
 	var out []string
-	for _, runs := range a.Runs {
-		for _, r := range runs {
-			if r == nil {
-				continue
-			}
-			for _, e := range r.Evals {
-				if e.Note != "" {
-					if n := fmt.Sprintf("%dx %s is not possible: %s", e.Factor, e.Mode, e.Note); !slices.Contains(out, n) {
-						out = append(out, n)
-					}
-				}
-			}
+	if a.Kept > 0 {
+		out = append(out, fmt.Sprintf("%d of %d runs were there already", a.Kept, len(slices.Concat(a.Runs...))))
+	}
+	for e := range a.evaluations() {
+		if n := fmt.Sprintf("%dx %s is not possible: %s", e.Factor, e.Mode, e.Note); e.Note != "" && !slices.Contains(out, n) {
+			out = append(out, n)
 		}
 	}
 	return out
@@ -246,6 +243,9 @@ func (a *Ablation) text() string {
 	var b strings.Builder
 	for _, mode := range a.modes() {
 		fmt.Fprintf(&b, "%s\n%s\n", a.heading(mode), a.table(mode).text())
+	}
+	for _, t := range a.extras() {
+		fmt.Fprintf(&b, "%s\n", t.text())
 	}
 	for _, n := range a.notes() {
 		fmt.Fprintln(&b, n)
@@ -257,6 +257,9 @@ func (a *Ablation) markdown() string {
 	var b strings.Builder
 	for _, mode := range a.modes() {
 		fmt.Fprintf(&b, "%s\n\n%s\n", a.heading(mode), a.table(mode).markdown())
+	}
+	for _, t := range a.extras() {
+		fmt.Fprintf(&b, "%s\n", t.markdown())
 	}
 	for _, n := range a.notes() {
 		fmt.Fprintf(&b, "%s\n\n", n)

@@ -35,6 +35,9 @@ func resolve(key string, task *datasets.Kind, kinds []*mixer.Kind) (string, erro
 	for _, k := range kinds {
 		for _, o := range k.Options {
 			match("mixer." + o.Name)
+			if len(kinds) > 1 {
+				match("mixer." + o.Name + "@" + k.Name)
+			}
 		}
 	}
 	switch len(matches) {

@@ -17,10 +17,16 @@ import (
 type progress func(step int, m measured, tokensPerS float64)
 
 // run trains one experiment with one seed and writes its folder: run.json at
-// the start and at the end, metrics.jsonl step by step, weights.safetensors at
-// checkpoints. A run that diverges is a result, not an error: its record says
-// at which step, and the checkpoint is the last one before it.
+// the start and at the end, metrics.jsonl step by step, and checkpoints with
+// weights.safetensors. What an earlier run left there is replaced. A run that
+// diverges is a result, not an error: its record says at which step, and the
+// checkpoint is the last one before it.
 func (s *Session) run(ctx context.Context, e *Experiment, seed uint64, dir string, tell progress) (*Record, error) {
+	return s.runFrom(ctx, e, seed, dir, nil, tell)
+}
+
+// runFrom is run, continued if the record of its earlier part is given.
+func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir string, earlier *Record, tell progress) (r *Record, err error) {
 	t, err := s.trainer(e)
 	if err != nil {
 		return nil, err
@@ -28,49 +34,70 @@ func (s *Session) run(ctx context.Context, e *Experiment, seed uint64, dir strin
 	if err := t.reset(e, seed); err != nil {
 		return nil, err
 	}
-	r, err := s.newRecord(e, seed)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	unlock, err := lockFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	defer func() { err = errors.Join(err, unlock()) }()
+	begun := time.Now()
+	if r, err = s.newRecord(e, seed); err != nil {
+		return nil, err
+	}
+	kept, err := s.prepare(t, r, dir, earlier)
+	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, "run.json")
 	if err := writeJSON(path, r); err != nil {
 		return nil, err
 	}
-	metrics, err := newMetricsFile(filepath.Join(dir, "metrics.jsonl"))
+	metrics, err := newMetricsFile(filepath.Join(dir, "metrics.jsonl"), kept)
 	if err != nil {
 		return nil, err
 	}
-	err = s.steps(ctx, t, r, metrics, dir, tell)
+	err = s.steps(ctx, t, r, metrics, kept, dir, tell)
 	err = errors.Join(err, metrics.f.Close())
 	if err == nil && r.Status == Running {
-		r.Evals, err = t.evaluate(e, seed)
-		r.Status = Finished
+		if r.Evals, err = t.evaluate(e, seed); err == nil {
+			r.Status = Finished
+		}
 	}
 	if err != nil {
 		r.Status, r.Reason = Failed, err.Error()
+		if ctx.Err() != nil {
+			r.Status = Stopped
+		}
 	}
-	r.Seconds = time.Since(r.Started).Seconds()
+	r.Seconds += time.Since(begun).Seconds()
 	return r, errors.Join(err, writeJSON(path, r))
 }
 
 // steps trains until the end or until a step leaves something that is not
-// finite.
-func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *metricsFile, dir string, tell progress) error {
+// finite. The steps in kept have been taken.
+func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *metricsFile, kept []Metric, dir string, tell progress) error {
 	e, total := t.e, t.e.Int("steps")
 	tokens := float64(e.Int("batch") * e.Task.Info().T)
-	weights := filepath.Join(dir, "weights.safetensors")
-	if err := os.Remove(weights); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	all := slices.Clone(kept)
+	saved := len(kept)
+	save := func(step int) error {
+		saved = step
+		return errors.Join(metrics.f.Sync(), saveCheckpoint(dir, t.set, r.ConfigHash, step, e.Int("keep")))
 	}
-	var seconds, losses []float64
-	for step := 1; step <= total; step++ {
+	// The next batches are made while the device works.
+	batches := datasets.NewPrefetch(e.Task, datasets.Train, r.Seed, len(kept), e.Int("batch"), 1, 4)
+	defer batches.Close()
+	for step := len(kept) + 1; step <= total; step++ {
 		if ctx.Err() != nil {
-			return fmt.Errorf("stopped after step %d", step-1)
+			stopped := fmt.Errorf("stopped after step %d", step-1)
+			if saved < step-1 {
+				stopped = errors.Join(stopped, save(step-1))
+			}
+			return stopped
 		}
-		b, err := e.Task.Batch(datasets.Train, r.Seed, step-1, e.Int("batch"))
+		b, err := batches.Next()
 		if err != nil {
 			return err
 		}
@@ -82,16 +109,16 @@ func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *met
 		}
 		took := time.Since(start).Seconds()
 		r.Step = step
-		if err := metrics.add(Metric{step, Number(m.loss), Number(m.gradNorm), Number(lr), Number(took)}); err != nil {
+		all = append(all, Metric{step, Number(m.loss), Number(m.gradNorm), Number(lr), Number(took)})
+		if err := metrics.add(all[step-1]); err != nil {
 			return err
 		}
-		seconds, losses = append(seconds, took), append(losses, m.loss)
 		if bad := m.finite(); bad != nil {
 			r.Status, r.Reason = Diverged, fmt.Sprintf("step %d: %v", step, bad)
 			break
 		}
 		if every := e.Int("save_every"); step == total || every > 0 && step%every == 0 {
-			if err := saveWeights(weights, t.set, step); err != nil {
+			if err := save(step); err != nil {
 				return err
 			}
 		}
@@ -99,49 +126,22 @@ func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *met
 			tell(step, m, tokens/took)
 		}
 	}
-	tail := losses[len(losses)-max(1, len(losses)/10):]
+	r.summarize(all, tokens)
+	return nil
+}
+
+// summarize computes from all steps what the record says of training.
+func (r *Record) summarize(steps []Metric, tokens float64) {
+	tail := steps[len(steps)-max(1, len(steps)/10):]
 	sum := 0.0
-	for _, l := range tail {
-		sum += l
+	var seconds []float64
+	for _, m := range tail {
+		sum += float64(m.Loss)
+	}
+	for _, m := range steps {
+		seconds = append(seconds, float64(m.Seconds))
 	}
 	r.Final = Number(sum / float64(len(tail)))
 	slices.Sort(seconds)
 	r.TokensPerS = Number(tokens / seconds[len(seconds)/2])
-	return nil
-}
-
-// evaluate scores the trained model on test rows at every length and in every
-// mode in which the task can be lengthened.
-func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
-	factors, err := e.Lengths()
-	if err != nil {
-		return nil, err
-	}
-	modes := e.Task.Lengths()
-	if len(modes) == 0 {
-		modes, factors = []string{""}, []int{1}
-	}
-	var out []Evaluation
-	for _, mode := range modes {
-		for _, f := range factors {
-			ev := Evaluation{Mode: mode, Factor: f}
-			task := e.Task
-			if f > 1 {
-				if task, err = e.Task.Longer(f, mode); err != nil {
-					ev.Note = err.Error()
-					out = append(out, ev)
-					continue
-				}
-			}
-			sc, err := t.score(task, datasets.Test, seed, e.Int("eval_rows"))
-			if err != nil {
-				return nil, fmt.Errorf("evaluation at %dx: %w", f, err)
-			}
-			info := task.Info()
-			ev.T, ev.Chance = info.T, Number(info.Chance)
-			ev.Micro, ev.Macro, ev.Exact = Number(sc.Micro), Number(sc.Macro), Number(sc.Exact)
-			out = append(out, ev)
-		}
-	}
-	return out, nil
 }

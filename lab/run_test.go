@@ -270,7 +270,7 @@ func TestInterruptKeepsWhatWasRecorded(t *testing.T) {
 			cancel()
 		}
 	})
-	if err == nil || r.Status != Failed || !strings.Contains(r.Reason, "stopped after step 3") {
+	if err == nil || r.Status != Stopped || !strings.Contains(r.Reason, "stopped after step 3") {
 		t.Errorf("status %s, reason %q, error %v", r.Status, r.Reason, err)
 	}
 	if metrics, err := ReadMetrics(filepath.Join(dir, "metrics.jsonl")); err != nil || len(metrics) != 3 {

@@ -106,10 +106,9 @@ func selfTest(ctx context.Context, be, ref compute.Backend, k *mixer.Kind, tell 
 	return nil
 }
 
-// recurs tells whether a mixer is built on the shared recurrence.
-func recurs(l mixer.Layer) bool {
-	return slices.ContainsFunc(l.Slots(1), func(s mixer.Slot) bool { return s.Name == "state" })
-}
+// recurs tells whether a mixer is a recurrence: its state does not grow with the
+// sequence.
+func recurs(l mixer.Layer) bool { return mixer.Bytes(l.Slots(1)) == mixer.Bytes(l.Slots(2)) }
 
 // row begins the line of one evaluation.
 func (f testForm) row(what string, start time.Time, err error) TestRow {
@@ -196,7 +195,7 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 			if err != nil {
 				return err
 			}
-			k, err := mixer.Find(v)
+			k, err := findMixer(v)
 			if err != nil {
 				return err
 			}
@@ -229,6 +228,11 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 	}
 	if len(kinds) == len(mixer.Registry) {
 		if err := recurrenceTest(ctx, be, tell); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(kinds, func(k *mixer.Kind) bool { return k.Name == "kalman" }) {
+		if err := filterTest(ctx, be, tell); err != nil {
 			return err
 		}
 	}

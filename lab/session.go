@@ -21,7 +21,9 @@ type Session struct {
 	Out, Err io.Writer
 	Backend  string // the request; "" leaves the choice open
 
+	console
 	be       compute.Backend
+	opened   string // the request that be answers
 	choice   backend.Choice
 	trainers map[string]*trainer
 	costs    map[string]model.Cost
@@ -32,9 +34,10 @@ func NewSession(out, err io.Writer) *Session {
 	return &Session{Out: out, Err: err, trainers: map[string]*trainer{}, costs: map[string]model.Cost{}}
 }
 
-// open chooses and opens the backend, once, and says what it chose.
+// open chooses and opens the backend, once for each request that follows
+// another, and says what it chose.
 func (s *Session) open() (compute.Backend, error) {
-	if s.be != nil {
+	if s.be != nil && s.opened == s.Backend {
 		return s.be, nil
 	}
 	be, choice, err := backend.Open(s.Backend)
@@ -48,7 +51,12 @@ func (s *Session) open() (compute.Backend, error) {
 		s.note("warning: built without GOEXPERIMENT=simd: the pure-Go backend runs about 6 times slower")
 	}
 	s.note("backend " + choice.String())
-	s.be, s.choice = be, choice
+	if s.be != nil { // compiled graphs belong to the backend that compiled them
+		clear(s.trainers)
+		clear(s.costs)
+		s.be.Finalize()
+	}
+	s.be, s.choice, s.opened = be, choice, s.Backend
 	return be, nil
 }
 
@@ -94,10 +102,14 @@ func (s *Session) newRecord(e *Experiment, seed uint64) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	data, err := dataHash(e, seed)
+	if err != nil {
+		return nil, err
+	}
 	return &Record{
-		Config: e.Complete(), Seed: seed, Status: Running,
+		Config: e.Complete(), ConfigHash: configHash(e.complete), DataHash: data, Seed: seed, Status: Running,
 		Parameters: c.Parameters, StateBytes: c.StateBytes, FLOPs: c.FLOPs,
-		Backend: s.choice.String(), Versions: versions(), Command: os.Args, Started: time.Now(),
+		Backend: s.choice.String(), Device: s.choice.Device(), Program: program(), Versions: versions(), Command: s.commandLine(), Started: time.Now(),
 	}, nil
 }
 

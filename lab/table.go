@@ -16,6 +16,10 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 // text aligns the columns, numbers to the right.
 func (t *table) text() string {
 	widths := make([]int, len(t.header))
+	right := make([]bool, len(t.header))
+	for i := range right {
+		right[i] = t.numeric(i)
+	}
 	for _, row := range append([][]string{t.header}, t.rows...) {
 		for i, c := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c))
@@ -26,7 +30,7 @@ func (t *table) text() string {
 		var line strings.Builder
 		for i, c := range row {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if t.numeric(i) {
+			if right[i] {
 				c = pad + c
 			} else {
 				c += pad

@@ -26,12 +26,18 @@ type trainer struct {
 	predict *gomodel.Exec
 }
 
+// inits are the rules by which projections may start; nil is param's own.
+var inits = map[string]func(in, out int) param.Init{
+	"torch":  nil,
+	"normal": func(int, int) param.Init { return param.Normal(0.02) },
+	"xavier": func(in, out int) param.Init { return param.Xavier(math.Pow(2, -2.5), in, out) },
+}
+
 func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
-	linear := param.Torch
-	if e.Word("init") == "normal" {
-		linear = func(int) param.Init { return param.Normal(0.02) }
+	t := &trainer{e: e, set: param.NewSet(e.dtype(), 0, inits[e.Word("init")])}
+	if e.Word("residual_init") == "scaled" {
+		t.set.Residual = 1 / math.Sqrt(2*float64(e.Int("layers")))
 	}
-	t := &trainer{e: e, set: param.NewSet(e.dtype(), 0, linear)}
 	var err error
 	if t.step, err = gomodel.NewExec(be, t.set.Store, t.stepGraph); err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
@@ -68,9 +74,11 @@ func (t *trainer) stepGraph(scope *gomodel.Scope, in []*Node) []*Node {
 	return []*Node{loss, norm, optim.Norm(weights)}
 }
 
-func (t *trainer) predictGraph(_ *gomodel.Scope, tokens *Node) *Node {
-	logits, _ := t.e.Model.Apply(t.set.At(tokens.Graph()), t.e.form(), tokens, nil)
-	return model.Predict(logits)
+// predictGraph takes tokens and targets [B,T], and returns the likeliest classes
+// and -ln p of the targets, both [B,T].
+func (t *trainer) predictGraph(_ *gomodel.Scope, in []*Node) []*Node {
+	logits, _ := t.e.Model.Apply(t.set.At(in[0].Graph()), t.e.form(), in[0], nil)
+	return []*Node{model.Predict(logits), model.NLL(logits, in[1])}
 }
 
 // reset starts a run of e: parameters as under the seed, an empty optimiser.
@@ -90,7 +98,7 @@ func (t *trainer) reset(e *Experiment, seed uint64) error {
 		}
 		name := entry.Name[strings.LastIndex(entry.Name, "/")+1:]
 		for _, kv := range e.complete {
-			if kv.Key == "mixer."+name {
+			if kv.Key == "mixer."+name && e.live[kv.Key] {
 				var v float64
 				if _, err := fmt.Sscan(kv.Value, &v); err != nil {
 					return fmt.Errorf("%s = %s: %w", kv.Key, kv.Value, err)
@@ -131,27 +139,6 @@ func (t *trainer) train(b datasets.Batch, lr float64) (m measured, err error) {
 		values[i] = float64(tensors.ToScalar[float32](x))
 	}
 	return measured{values[0], values[1], values[2]}, nil
-}
-
-// score evaluates a task on rows of a split; the parameters stay as they are.
-func (t *trainer) score(task datasets.Task, split datasets.Split, seed uint64, rows int) (datasets.Score, error) {
-	info := task.Info()
-	tally := datasets.NewTally(info.Classes)
-	each := max(1, min(rows, 4096/info.T)) // rows a call: about as many tokens as a training step
-	for done := 0; done < rows; done += each {
-		b, err := task.Batch(split, seed, done/each, each)
-		if err != nil {
-			return datasets.Score{}, err
-		}
-		out, err := t.predict.Call1(ids(b.Inputs, b))
-		if err != nil {
-			return datasets.Score{}, oneLine(err)
-		}
-		if err := tally.Add(b, tensors.MustCopyFlatData[int32](out)); err != nil {
-			return datasets.Score{}, err
-		}
-	}
-	return tally.Score(), nil
 }
 
 func ids(x []int32, b datasets.Batch) *tensors.Tensor {
