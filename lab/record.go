@@ -45,6 +45,7 @@ type Record struct {
 	TokensPerS Number         `json:"tokens_per_second"` // median over steps, in training
 	Final      Number         `json:"final_loss"`        // mean of the last tenth of the steps
 	Evals      []Evaluation   `json:"evaluations,omitempty"`
+	Repeatable bool           `json:"repeatable"` // the backend is known to give the same bytes for the same seed
 	Backend    string         `json:"backend"`
 	Device     string         `json:"device,omitempty"`
 	Program    string         `json:"program,omitempty"` // runs of equal programs can stand for one another

@@ -109,7 +109,7 @@ func (s *Session) newRecord(e *Experiment, seed uint64) (*Record, error) {
 	return &Record{
 		Config: e.Complete(), ConfigHash: configHash(e.complete), DataHash: data, Seed: seed, Status: Running,
 		Parameters: c.Parameters, StateBytes: c.StateBytes, FLOPs: c.FLOPs,
-		Backend: s.choice.String(), Device: s.choice.Device(), Program: program(), Versions: versions(), Command: s.commandLine(), Started: time.Now(),
+		Backend: s.choice.String(), Repeatable: s.choice.Platform == "go", Device: s.choice.Device(), Program: program(), Versions: versions(), Command: s.commandLine(), Started: time.Now(),
 	}, nil
 }
 
