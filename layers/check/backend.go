@@ -6,7 +6,6 @@ import (
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend" // the pure-Go backend
-	"github.com/gomlx/go-xla/compute/xla"
 )
 
 // Backend returns the backend that tests run on: what GOMLX_BACKEND names, or
@@ -16,7 +15,6 @@ var Backend = sync.OnceValue(func() compute.Backend {
 	if config == "" || config == "go" {
 		config = "go:parallelism=-1"
 	}
-	xla.EnableAutoInstall(false) // a test downloads nothing
 	be, err := compute.NewWithConfig(config)
 	if err != nil {
 		panic(err)
