@@ -6,6 +6,11 @@ import (
 	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
+// inlineChunks is the number of chunks up to which the loop over them is
+// repeated in the graph, where a compiler can overlap its products; beyond it
+// the graph, and the time to compile it, would grow with the sequence.
+const inlineChunks = 64
+
 // carry hands the state from chunk to chunk: y [R,C,K] or nil, u [R,C,V], the
 // keys k [R,C,K] decayed to the chunk's end, its total decay [R,K or 1,1] or
 // nil, s [B,H,K,V]. It returns the states on entry [R,K,V], the last one
@@ -20,71 +25,101 @@ import (
 //
 // is the reversed loop; the rest is one product over all chunks at once.
 func (l layout) carry(y, u, k, total, s *Node) (entry, last, v *Node) {
-	K, V := k.Shape().Dim(2), u.Shape().Dim(2)
-	xs := []*Node{u, k, Reshape(s, l.B*l.H, K, V)}
-	erases, decays := y != nil, total != nil
-	if erases {
+	xs := []*Node{u, k, Reshape(s, l.B*l.H, k.Shape().Dim(2), u.Shape().Dim(2))}
+	c := crossing{l: l, erases: y != nil, decays: total != nil}
+	if c.erases {
 		xs = append(xs, y)
 	}
-	if decays {
+	if c.decays {
 		xs = append(xs, total)
 	}
-	forward := func(xs []*Node) []*Node {
-		u, k, y, total := l.chunks(xs[0]), l.chunks(xs[1]), l.chunks(xs[3%len(xs)]), l.chunks(xs[len(xs)-1])
-		s := xs[2]
-		entries := make([]*Node, l.N)
-		for n := range l.N {
-			entries[n] = s
-			if erases {
-				u[n] = Sub(u[n], grad.NN.Of(y[n], s))
-			}
-			if decays {
-				s = Mul(s, total[n])
-			}
-			s = Add(s, grad.TN.Of(k[n], u[n]))
-		}
-		return []*Node{Concatenate(entries, 0), s, Concatenate(u, 0)}
-	}
-	backward := func(xs, out, d []*Node) []*Node {
-		k, y, total := l.chunks(xs[1]), l.chunks(xs[3%len(xs)]), l.chunks(xs[len(xs)-1])
-		dEntry, r, dv := l.chunks(d[0]), d[1], l.chunks(d[2])
-		leaving := make([]*Node, l.N)
-		for n := l.N - 1; n >= 0; n-- {
-			leaving[n] = r
-			dv[n] = Add(dv[n], grad.NN.Of(k[n], r))
-			if decays {
-				r = Mul(r, total[n])
-			}
-			r = Add(r, dEntry[n])
-			if erases {
-				r = Sub(r, grad.TN.Of(y[n], dv[n]))
-			}
-		}
-		entry, v := out[0], out[2]
-		du, rs := Concatenate(dv, 0), Concatenate(leaving, 0)
-		dxs := []*Node{du, grad.NT.Of(v, rs), r}
-		if erases {
-			dxs = append(dxs, Neg(grad.NT.Of(du, entry)))
-		}
-		if decays {
-			dt := ReduceAndKeep(Mul(rs, entry), ReduceSum, -1)
-			if xs[len(xs)-1].Shape().Dim(1) == 1 {
-				dt = ReduceAndKeep(dt, ReduceSum, 1)
-			}
-			dxs = append(dxs, dt)
-		}
-		return dxs
-	}
-	out := grad.Custom(xs, forward, backward)
+	out := grad.Custom(xs, c.forward, c.backward)
 	return out[0], Reshape(out[1], s.Shape().Dimensions...), out[2]
 }
 
-// chunks cuts x [N·B·H,...] into N parts [B·H,...].
-func (l layout) chunks(x *Node) []*Node {
-	rows := x.Shape().Dim(0) / l.N
-	out := make([]*Node, l.N)
-	for n := range out {
-		out[n] = SliceAxis(x, 0, AxisRange(n*rows, (n+1)*rows))
+// crossing is the loop over chunks; y comes fourth and the total decay last in
+// its inputs, where they are.
+type crossing struct {
+	l              layout
+	erases, decays bool
+}
+
+// run loops over arrays [R,...], of which a turn sees [BH,...]; what it writes
+// comes back as [R,...].
+func (c crossing) run(backward bool, reads []*Node, s *Node, body func(x []*Node, s *Node) (next *Node, written []*Node)) (*Node, []*Node) {
+	if c.l.N <= inlineChunks {
+		return c.inline(backward, reads, s, body)
 	}
-	return out
+	reads = grad.Each(reads, func(x *Node) *Node {
+		return Reshape(x, append([]int{c.l.N, -1}, x.Shape().Dimensions[1:]...)...)
+	})
+	loop := grad.Loop{Turns: c.l.N, Backward: backward, Reads: reads, Carry: []*Node{s}}
+	last, written := loop.Run(func(x, _, carry []*Node) (next, written []*Node) {
+		s, out := body(x, carry[0])
+		return []*Node{s}, out
+	})
+	return last[0], grad.Each(written, func(x *Node) *Node {
+		return Reshape(x, append([]int{-1}, x.Shape().Dimensions[2:]...)...)
+	})
+}
+
+// inline is run with the body repeated in the graph. It writes two arrays.
+func (c crossing) inline(backward bool, reads []*Node, s *Node, body func(x []*Node, s *Node) (next *Node, written []*Node)) (*Node, []*Node) {
+	rows := c.l.B * c.l.H
+	first, second := make([]*Node, c.l.N), make([]*Node, c.l.N)
+	for turn := range c.l.N {
+		n := turn
+		if backward {
+			n = c.l.N - 1 - turn
+		}
+		x := grad.Each(reads, func(x *Node) *Node { return SliceAxis(x, 0, AxisRange(n*rows, (n+1)*rows)) })
+		var written []*Node
+		s, written = body(x, s)
+		first[n], second[n] = written[0], written[1]
+	}
+	return s, []*Node{Concatenate(first, 0), Concatenate(second, 0)}
+}
+
+func (c crossing) forward(xs []*Node) []*Node {
+	reads := append([]*Node{xs[0], xs[1]}, xs[3:]...)
+	last, out := c.run(false, reads, xs[2], func(x []*Node, s *Node) (*Node, []*Node) {
+		v, next := x[0], s
+		if c.erases {
+			v = Sub(v, grad.NN.Of(x[2], s))
+		}
+		if c.decays {
+			next = Mul(s, x[len(x)-1])
+		}
+		return Add(next, grad.TN.Of(x[1], v)), []*Node{s, v}
+	})
+	return []*Node{out[0], last, out[1]}
+}
+
+func (c crossing) backward(xs, ys, ds []*Node) []*Node {
+	entry, v := ys[0], ys[2]
+	reads := append([]*Node{xs[1], ds[0], ds[2]}, xs[3:]...)
+	first, out := c.run(true, reads, ds[1], func(x []*Node, r *Node) (*Node, []*Node) {
+		dv, next := Add(x[2], grad.NN.Of(x[0], r)), r
+		if c.decays {
+			next = Mul(r, x[len(x)-1])
+		}
+		next = Add(next, x[1])
+		if c.erases {
+			next = Sub(next, grad.TN.Of(x[3], dv))
+		}
+		return next, []*Node{r, dv}
+	})
+	leaving, dv := out[0], out[1]
+	dxs := []*Node{dv, grad.NT.Of(v, leaving), first}
+	if c.erases {
+		dxs = append(dxs, Neg(grad.NT.Of(dv, entry)))
+	}
+	if c.decays {
+		dt := ReduceAndKeep(Mul(leaving, entry), ReduceSum, -1)
+		if xs[len(xs)-1].Shape().Dim(1) == 1 {
+			dt = ReduceAndKeep(dt, ReduceSum, 1)
+		}
+		dxs = append(dxs, dt)
+	}
+	return dxs
 }
