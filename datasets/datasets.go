@@ -40,6 +40,7 @@ type Batch struct {
 	Rows, T         int
 	Inputs, Targets []int32
 	Mask            []float32
+	Extra           *Batch // rows whose mean loss is added to that of these, or nil
 }
 
 // Row returns views of one row.

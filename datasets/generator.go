@@ -150,5 +150,5 @@ func newBatch(info Info, split Split, index, rows int) (Batch, error) {
 		return Batch{}, fmt.Errorf("task %s: %d rows of %d positions: must be 1 to %d rows", info.Name, rows, info.T, maxPositions/info.T)
 	}
 	n := rows * info.T
-	return Batch{rows, info.T, make([]int32, n), make([]int32, n), make([]float32, n)}, nil
+	return Batch{Rows: rows, T: info.T, Inputs: make([]int32, n), Targets: make([]int32, n), Mask: make([]float32, n)}, nil
 }

@@ -32,7 +32,7 @@ func TestScore(t *testing.T) {
 	tally := NewTally(4)
 	for i := range b.Rows {
 		in, target, mask := b.Targets[i*3:i*3+3], b.Targets[i*3:i*3+3], b.Mask[i*3:i*3+3]
-		if err := tally.Add(Batch{1, 3, in, target, mask}, answers[i*3:i*3+3]); err != nil {
+		if err := tally.Add(Batch{Rows: 1, T: 3, Inputs: in, Targets: target, Mask: mask}, answers[i*3:i*3+3]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,6 +30,7 @@ var Axes = []*Axis{
 	{"state", "states a channel", "mixer.d_state", []string{"4", "8", "16", "32"}, "kalman"},
 	{"readout", "read the filtered state or the prediction for the next token", "mixer.readout", []string{"posterior", "prior"}, "kalman"},
 	{"mixer", "the whole mixer", "mixer", []string{"kaczmarz", "gdn", "deltanet", "linear"}, ""},
+	{"depth", "number of blocks", "layers", []string{"1", "2", "4"}, ""},
 	{"width", "model width", "width", []string{"16", "32", "64"}, ""},
 	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""},
 }

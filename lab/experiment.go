@@ -47,6 +47,7 @@ var options = option.Set{
 	{Name: "wd", Kind: option.Float, Default: 0.01, Range: nonNegative, Help: "decoupled weight decay of matrices and embeddings"},
 	{Name: "beta1", Kind: option.Float, Default: 0.9, Range: [2]float64{0, 1}, Help: "AdamW's β₁"},
 	{Name: "beta2", Kind: option.Float, Default: 0.95, Range: [2]float64{0, 1}, Help: "AdamW's β₂"},
+	{Name: "aux", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 20}, Help: "task words: rows of two letters whose loss is added at every step"},
 	{Name: "clip", Kind: option.Float, Default: 1.0, Range: nonNegative, Help: "limit of the gradients' joint norm; 0 = none"},
 	{Name: "seed", Kind: option.Int, Default: 1, Range: [2]float64{0, math.MaxInt32}, Help: "first seed, of parameters and data"},
 	{Name: "seeds", Kind: option.Int, Default: 3, Range: [2]float64{1, 1000}, Help: "runs of each cell, with seeds counted up"},
@@ -146,6 +147,18 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	}
 	if e.Task, err = open(taskKind.Name, task); err != nil {
 		return nil, err
+	}
+	if rows := e.Int("aux"); rows > 0 {
+		if taskKind.Name != "words" {
+			return nil, fmt.Errorf("experiment: aux = %d: only the task words has two-letter rows, not %s", rows, taskKind.Name)
+		}
+		short := maps.Clone(task)
+		short["len"] = "2"
+		pairs, err := open(taskKind.Name, short)
+		if err != nil {
+			return nil, err
+		}
+		e.Task = datasets.WithExtra(e.Task, pairs, rows)
 	}
 	if e.Word("sizes") == "lab" {
 		useLabSizes(kinds, mix)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gomlx/compute"
+
 	"github.com/kalmarz/kalmarz/datasets"
 )
 
@@ -276,4 +278,52 @@ func TestInterruptKeepsWhatWasRecorded(t *testing.T) {
 	if metrics, err := ReadMetrics(filepath.Join(dir, "metrics.jsonl")); err != nil || len(metrics) != 3 {
 		t.Errorf("%d metrics, %v", len(metrics), err)
 	}
+}
+
+// TestExtraRows: the loss of a step is that of the batch plus that of its extra
+// rows, each a mean of its own.
+func TestExtraRows(t *testing.T) {
+	e := parse(t, "task=words group=s3 len=5 aux=3 steps=1 batch=2 width=8 dk=4 dv=4 heads=1")
+	b, err := e.Task.Batch(datasets.Train, 1, 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Extra == nil || b.Extra.Rows != 3 || b.Extra.T != 2 {
+		t.Fatalf("extra rows: %+v", b.Extra)
+	}
+	tr, err := newTrainer(mustOpen(t), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss := func(b datasets.Batch) float64 {
+		if err := tr.reset(e, 1); err != nil {
+			t.Fatal(err)
+		}
+		m, err := tr.train(b, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.loss
+	}
+	both := loss(b)
+	other := *b.Extra
+	b.Extra = nil
+	if sum := loss(b) + loss(other); math.Abs(both-sum) > 1e-5 {
+		t.Errorf("loss %g, want %g", both, sum)
+	}
+	if test, err := e.Task.Batch(datasets.Test, 1, 0, 2); err != nil || test.Extra != nil {
+		t.Errorf("a test batch has extra rows %v (%v)", test.Extra, err)
+	}
+	if _, err := Parse([]string{"aux=3"}); err == nil || !strings.HasPrefix(err.Error(), "experiment: aux = 3: only the task words") {
+		t.Errorf("aux on another task: %v", err)
+	}
+}
+
+func mustOpen(t *testing.T) compute.Backend {
+	t.Helper()
+	be, err := session().open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return be
 }

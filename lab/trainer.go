@@ -49,13 +49,18 @@ func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
 	return t, nil
 }
 
-// stepGraph takes tokens, targets [B,T], mask [B,T] and the learning rate, and
+// stepGraph takes tokens, targets [B,T], mask [B,T], the learning rate and, if the
+// batches have extra rows, those as another three, and
 // returns the loss, the gradients' norm before clipping and the norm of the
 // updated parameters.
 func (t *trainer) stepGraph(scope *gomodel.Scope, in []*Node) []*Node {
 	g := in[0].Graph()
 	logits, _ := t.e.Model.Apply(t.set.At(g), t.e.form(), in[0], nil)
 	loss := model.Loss(logits, in[1], in[2])
+	if len(in) > 4 { // rows of another length, whose loss is added
+		logits, _ := t.e.Model.Apply(t.set.At(g), t.e.form(), in[4], nil)
+		loss = Add(loss, model.Loss(logits, in[5], in[6]))
+	}
 	grads := scope.BuildTrainableVariablesGradientsGraph(loss)
 	norm := optim.Norm(grads)
 	decayed := map[string]bool{}
@@ -129,8 +134,18 @@ func (m measured) finite() error {
 	return nil
 }
 
+// batchArgs are tokens, targets and mask.
+func batchArgs(b datasets.Batch) []any {
+	return []any{ids(b.Inputs, b), ids(b.Targets, b), tensors.FromFlatDataAndDimensions(b.Mask, b.Rows, b.T)}
+}
+
 func (t *trainer) train(b datasets.Batch, lr float64) (m measured, err error) {
-	out, err := t.step.Call(ids(b.Inputs, b), ids(b.Targets, b), tensors.FromFlatDataAndDimensions(b.Mask, b.Rows, b.T), float32(lr))
+	args := batchArgs(b)
+	args = append(args, float32(lr))
+	if b.Extra != nil {
+		args = append(args, batchArgs(*b.Extra)...)
+	}
+	out, err := t.step.Call(args...)
 	if err != nil {
 		return m, oneLine(err)
 	}
