@@ -202,7 +202,8 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 // (-0.1, 0).
 func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D, decays int, erase bool) []*Node {
 	wave := func(speed float64, dims ...int) *Node {
-		i := Reshape(Iota(g, shapes.Make(dtypes.Float32, size(dims)), 0), dims...)
+		n := shapes.Make(dtypes.Float32, dims...).Size()
+		i := Reshape(Iota(g, shapes.Make(dtypes.Float32, n), 0), dims...)
 		return Sin(MulScalar(i, speed))
 	}
 	k := grad.L2(wave(0.77, B, T, H, D), 1e-6)
@@ -210,23 +211,15 @@ func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D, decays int, erase boo
 	if erase {
 		out = append(out, MulScalar(k, 0.5))
 	}
-	switch decays {
-	case 0:
-	case 1:
-		out = append(out, AddScalar(MulScalar(wave(0.11, B, T, H), 0.05), -0.05))
-	default:
-		out = append(out, AddScalar(MulScalar(wave(0.11, B, T, H, D), 0.05), -0.05))
+	if decays > 0 {
+		dims := []int{B, T, H}
+		if decays > 1 {
+			dims = append(dims, D)
+		}
+		out = append(out, AddScalar(MulScalar(wave(0.11, dims...), 0.05), -0.05))
 	}
 	for i := range out {
 		out[i] = ConvertDType(out[i], dtype)
 	}
 	return out
-}
-
-func size(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	return n
 }

@@ -35,15 +35,11 @@ var session = sync.OnceValue(fresh)
 
 func readRecord(t *testing.T, dir string) *Record {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, "run.json"))
+	r, err := ReadRecord(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r Record
-	if err := json.Unmarshal(b, &r); err != nil {
-		t.Fatal(err)
-	}
-	return &r
+	return r
 }
 
 func TestNumbersSurviveJSON(t *testing.T) {
