@@ -1,0 +1,66 @@
+package triton
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Sum adds up an axis, which disappears.
+func (t *Tile) Sum(axis int) *Tile {
+	if t.dtype != F32 || axis < 0 || axis >= len(t.dims) {
+		t.k.fail("sum of axis %d of %s", axis, t.ir())
+	}
+	out := t.k.tile(F32, slices.Delete(slices.Clone(t.dims), axis, axis+1)...)
+	return t.k.fold(out, t, fmt.Sprintf("tt.reduce\"(%s) <{axis = %d : i32}>", t.name(), axis), "tt.reduce.return", func(m *machine) error {
+		n, step := t.dims[axis], strides(t.dims)[axis]
+		x, y := m.floats(t), m.floats(out)
+		for i := range y {
+			at, sum := i/step*step*n+i%step, float32(0)
+			for j := range n {
+				sum += x[at+j*step]
+			}
+			y[i] = sum
+		}
+		return nil
+	})
+}
+
+// CumSum returns the running sums along an axis, each with its own element; with
+// reverse they run from the end.
+func (t *Tile) CumSum(axis int, reverse bool) *Tile {
+	if t.dtype != F32 || axis < 0 || axis >= len(t.dims) {
+		t.k.fail("running sum of axis %d of %s", axis, t.ir())
+	}
+	out := t.k.tile(F32, t.dims...)
+	return t.k.fold(out, t, fmt.Sprintf("tt.scan\"(%s) <{axis = %d : i32, reverse = %t}>", t.name(), axis, reverse), "tt.scan.return", func(m *machine) error {
+		n, step := t.dims[axis], strides(t.dims)[axis]
+		x, y := m.floats(t), m.floats(out)
+		for i := range len(x) / n {
+			at, sum := i/step*step*n+i%step, float32(0)
+			for j := range n {
+				if reverse {
+					j = n - 1 - j
+				}
+				sum += x[at+j*step]
+				y[at+j*step] = sum
+			}
+		}
+		return nil
+	})
+}
+
+// fold adds an operation with a region that adds two numbers.
+func (k *Kernel) fold(out, in *Tile, head, end string, run func(*machine) error) *Tile {
+	a, b, sum := k.tile(F32), k.tile(F32), k.tile(F32)
+	region := &block{ops: []op{
+		{text: fmt.Sprintf("%s = arith.addf %s, %s : f32", sum.name(), a.name(), b.name())},
+		{text: fmt.Sprintf("%s %s : f32", end, sum.name())},
+	}}
+	k.at.ops = append(k.at.ops, op{
+		text: fmt.Sprintf("%s = \"%s ({\n^bb0(%s: f32, %s: f32):", out.name(), head, a.name(), b.name()),
+		body: region,
+		end:  fmt.Sprintf("}) : (%s) -> %s", in.ir(), out.ir()),
+		run:  run,
+	})
+	return out
+}
