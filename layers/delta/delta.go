@@ -47,16 +47,24 @@ type Outputs struct {
 type Form struct {
 	Recurrent bool
 	Chunk     int // chunk length of the chunked form, a power of two; 0 picks one
+
+	// Kernel asks for fused kernels wherever the backend has them and they can take
+	// the problem; otherwise the chunked form does. Where neither is asked for,
+	// kernels run where they are known to be faster.
+	Kernel bool
 }
 
 // Run evaluates the recurrence in the given form; a single token always takes
 // a single step.
 func Run(in Inputs, form Form) Outputs {
 	T := in.check()
-	switch {
-	case T == 1 || form.Recurrent:
+	if T == 1 || form.Recurrent {
 		return Recurrent(in)
-	case form.Chunk == 0:
+	}
+	if k, ok := in.kernel(); ok && (form.Kernel || form.Chunk == 0 && k.Pays()) {
+		return fused(in, k)
+	}
+	if form.Chunk == 0 {
 		return Chunked(in, defaultChunk(T, grad.PureGo(in.Q.Graph())))
 	}
 	return Chunked(in, form.Chunk)

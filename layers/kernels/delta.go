@@ -1,0 +1,147 @@
+package kernels
+
+// The delta rule with a decay per head, or none, in chunks of C tokens
+// (layers/delta; arXiv 2412.06464, 2406.06484). With G_r = Σ_{i<=r} g_i inside a
+// chunk, γ_r = exp(G_r) and S the state on entry:
+//
+//	A = (I + T)⁻¹         T_rs = e_r·k_s exp(G_r - G_s), s < r
+//	u = A (z - γ∘(E S))
+//	o = γ∘(Q S) + P u     P_rs = q_r·k_s exp(G_r - G_s), s <= r
+//	S' = γ_C S + Kᵀ (exp(G_C - G)∘u)
+//
+// A is made for all chunks at once; then one program for a head and some columns
+// of v walks through the chunks with S in registers.
+//
+//	q, k, e  [B,T,H,K]     z, o, u  [B,T,H,V]     g  [B,T,H], at most 0
+//	sums G   [B,H,N,C]     inverse A  [B,H,N,C,C]
+//	first, last S [B,H,K,V]     entry S of each chunk [B,H,N,K,V]
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	. "github.com/kalmarz/kalmarz/layers/triton"
+)
+
+// Delta is the shape of a problem; its methods are the kernels.
+type Delta struct {
+	B, T, H, K, V int
+	C             int   // chunk length, a multiple of 16
+	DType         DType // of q, k, e, z, o, u
+	Erases        bool  // without, u = z: an additive state
+	Decays        bool
+	Plan          Plan
+}
+
+// Plan says how the work is cut, which changes nothing but speed.
+type Plan struct {
+	Columns    int // of v that a program takes
+	Warps      int // of a program that walks through chunks
+	Stages     int // chunks that it holds in shared memory
+	LocalWarps int // of a program with one chunk
+}
+
+// plan is what was found best on an H200; wider keys leave no room for two chunks.
+func plan(K int) Plan {
+	if p := tuned.Load(); p != nil {
+		return *p
+	}
+	if K > 128 {
+		return Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8}
+	}
+	return Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 8}
+}
+
+var tuned atomic.Pointer[Plan]
+
+// Tune replaces the plan of all problems that are built from now on; nil restores
+// the built-in ones.
+func Tune(p *Plan) { tuned.Store(p) }
+
+// columns is how many columns of v a program takes.
+func (d Delta) columns() int { return min(d.Plan.Columns, d.V) }
+
+func (d Delta) chunks() int { return (d.T + d.C - 1) / d.C }
+
+// name identifies a kernel of this shape.
+func (d Delta) name(what string) string {
+	p := d.Plan
+	s := fmt.Sprintf("kalmarz_%s_B%d_T%d_H%d_K%d_V%d_C%d_%s_plan%d_%d_%d_%d", what, d.B, d.T, d.H, d.K, d.V, d.C, d.DType, p.Columns, p.Warps, p.Stages, p.LocalWarps)
+	if !d.Erases {
+		s += "_additive"
+	}
+	if d.Decays {
+		s += "_decay"
+	}
+	return s
+}
+
+// inner is the precision of products of float32 numbers within a chunk.
+func (d Delta) precision() Precision {
+	if d.DType == F32 {
+		return TF32x3
+	}
+	return TF32
+}
+
+// dot multiplies in the type of the inputs and sums in float32.
+func (d Delta) dot(a, b *Tile) *Tile { return d.dotAdd(nil, a, b) }
+
+func (d Delta) dotAdd(acc, a, b *Tile) *Tile {
+	return DotAdd(acc, a.To(d.DType), b.To(d.DType), d.precision())
+}
+
+// The arrays, each under one name in all kernels.
+
+func (d Delta) keys(k *Kernel, name string) *Memory { return k.In(name, d.DType, d.B, d.T, d.H, d.K) }
+
+func (d Delta) values(k *Kernel, name string) *Memory { return k.In(name, d.DType, d.B, d.T, d.H, d.V) }
+
+func (d Delta) stateDims() []int { return []int{d.B, d.H, d.K, d.V} }
+
+func (d Delta) entryDims() []int { return []int{d.B, d.H, d.chunks(), d.K, d.V} }
+
+func (d Delta) sumsDims() []int { return []int{d.B, d.H, d.chunks(), d.C} }
+
+func (d Delta) inverseDims() []int { return []int{d.B, d.H, d.chunks(), d.C, d.C} }
+
+// head is a program's batch row and head, from its place on the grid's axis.
+func (d Delta) head(k *Kernel, axis int) (b, h *Tile) {
+	bh := k.Program(axis)
+	return bh.Div(d.H), bh.Mod(d.H)
+}
+
+// tokens are n tokens from a place in a chunk on, and which of them exist: nil
+// for all.
+func (d Delta) tokens(k *Kernel, chunk *Tile, from, n int) (t, exist *Tile) {
+	t = chunk.Mul(d.C).Add(from).Add(k.Range(n))
+	if d.T%d.C == 0 {
+		return t, nil
+	}
+	return t, t.Less(d.T)
+}
+
+// rows reads columns of tokens of one head: [n,columns]; tokens that do not
+// exist are 0.
+func rows(m *Memory, b, t, h, columns, exist *Tile) *Tile {
+	return m.LoadIf(col(exist), b, t.Col(), h, columns.Row())
+}
+
+func setRows(m *Memory, value, b, t, h, columns, exist *Tile) {
+	m.StoreIf(col(exist), value, b, t.Col(), h, columns.Row())
+}
+
+func col(mask *Tile) *Tile {
+	if mask == nil {
+		return nil
+	}
+	return mask.Col()
+}
+
+// decay is exp(G_r - G_s) where r >= s + offset and 0 elsewhere. The exponent is
+// chosen first: where s > r it would overflow.
+func decay(k *Kernel, Gr, Gs *Tile, offset int) *Tile {
+	n := Gr.Dims()[0]
+	below := k.Range(n).Col().AtLeast(k.Range(n).Row().Add(offset))
+	return below.Where(below.Where(Gr.Col().Sub(Gs.Row()), 0).Exp(), 0.0)
+}

@@ -1,0 +1,92 @@
+package kernels
+
+import (
+	. "github.com/kalmarz/kalmarz/layers/triton"
+)
+
+// forward walks through the chunks of a head; with saves it keeps the state on
+// entry of each chunk, which the gradient reads.
+func (d Delta) forward(saves bool) *Kernel {
+	k := New(d.name("forward"), d.Plan.Warps, d.Plan.Stages, d.V/d.columns(), d.B*d.H)
+	query, keys := d.keys(k, "q"), d.keys(k, "k")
+	write := d.values(k, "z")
+	first := k.In("first", F32, d.stateDims()...)
+	var erase, inverse, sums *Memory
+	if d.Erases {
+		erase, inverse = d.keys(k, "e"), k.In("inverse", d.DType, d.inverseDims()...)
+	}
+	if d.Decays {
+		sums = k.In("sums", F32, d.sumsDims()...)
+	}
+	output := k.Out("o", d.DType, d.B, d.T, d.H, d.V)
+	last := k.Out("last", F32, d.stateDims()...)
+	written := k.Out("u", d.DType, d.B, d.T, d.H, d.V)
+	var entry *Memory
+	if saves {
+		entry = k.Out("entry", d.DType, d.entryDims()...)
+	}
+
+	b, h := d.head(k, 1)
+	r, channel := k.Range(d.C), k.Range(d.K)
+	column := k.Program(0).Mul(d.columns()).Add(k.Range(d.columns()))
+	S := first.Load(b, h, channel.Col(), column.Row())
+	S = k.For(d.chunks(), d.Plan.Stages, []*Tile{S}, func(c *Tile, carry []*Tile) []*Tile {
+		S, s := carry[0], carry[0].To(d.DType)
+		t, exist := d.tokens(k, c, 0, d.C)
+		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
+		Z := rows(write, b, t, h, column, exist)
+		P := d.dot(Q, K.T())
+		var G, total, γ *Tile
+		if d.Decays {
+			G, total = sums.Load(b, h, c, r), sums.Load(b, h, c, d.C-1)
+			γ = G.Exp().Col()
+			P = P.Mul(decay(k, G, G, 0))
+		} else {
+			P = r.Col().AtLeast(r.Row()).Where(P, 0)
+		}
+		if saves {
+			entry.Store(s, b, h, c, channel.Col(), column.Row())
+		}
+
+		u := Z.To(F32)
+		if d.Erases {
+			A := inverse.Load(b, h, c, r.Col(), r.Row())
+			E := rows(erase, b, t, h, channel, exist)
+			u = d.dot(A, u.Sub(scaled(d.dot(E, s), γ)))
+		}
+		o := d.dotAdd(scaled(d.dot(Q, s), γ), P, u)
+		setRows(output, o.To(d.DType), b, t, h, column, exist)
+		setRows(written, u.To(d.DType), b, t, h, column, exist)
+		if d.Decays {
+			S, u = S.Mul(total.Exp()), u.Mul(total.Sub(G).Exp().Col())
+		}
+		return []*Tile{d.dotAdd(S, K.T(), u)}
+	})[0]
+	last.Store(S, b, h, channel.Col(), column.Row())
+	return k
+}
+
+// scaled multiplies by γ where there is a decay.
+func scaled(x, γ *Tile) *Tile {
+	if γ == nil {
+		return x
+	}
+	return x.Mul(γ)
+}
+
+// Forward is the whole forward pass: from q, k, z, first, and e and g where they
+// are, to o, last, u and what the gradient reads: the inverses, the sums and the
+// states on entry of each chunk.
+func (d Delta) Forward() *Function {
+	in, out := []string{"q", "k", "z", "first"}, []string{"o", "last", "u", "entry"}
+	var before []*Kernel
+	if d.Decays {
+		in, out, before = append(in, "g"), append(out, "sums"), append(before, d.sums())
+	}
+	if d.Erases {
+		in, out, before = append(in, "e"), append(out, "inverse"), append(before, d.within())
+	}
+	f := newFunction(d.name("delta_forward"), in, out, append(before, d.forward(true))...)
+	f.reader, f.lean = d.name("delta_backward"), append(before[:len(before):len(before)], d.forward(false))
+	return f
+}

@@ -1,0 +1,122 @@
+package kernels
+
+import (
+	. "github.com/kalmarz/kalmarz/layers/triton"
+)
+
+// sums adds up the log-decays inside each chunk: G_r = Σ_{i<=r} g_i.
+func (d Delta) sums() *Kernel {
+	k := New(d.name("sums"), 1, 1, d.chunks(), d.B*d.H)
+	g := k.In("g", F32, d.B, d.T, d.H)
+	sums := k.Out("sums", F32, d.sumsDims()...)
+	c := k.Program(0)
+	b, h := d.head(k, 1)
+	t, exist := d.tokens(k, c, 0, d.C)
+	sums.Store(g.LoadIf(exist, b, t, h).CumSum(0, false), b, h, c, k.Range(d.C))
+	return k
+}
+
+// block is the number of tokens whose inverse is made by doubling; larger ones
+// follow by substitution. It is the smallest side of a product of tiles.
+const block = 16
+
+// slice is how many channels are multiplied at once.
+const slice = 32
+
+// within makes A = (I + T)⁻¹ of each chunk, in blocks of 16 tokens: i, j below
+// number them.
+func (d Delta) within() *Kernel {
+	k := New(d.name("within"), 1, 2, d.chunks(), d.B*d.H)
+	keys, erase := d.keys(k, "k"), d.keys(k, "e")
+	var sums *Memory
+	if d.Decays {
+		sums = k.In("sums", F32, d.sumsDims()...)
+	}
+	inverse := k.Out("inverse", d.DType, d.inverseDims()...)
+
+	c := k.Program(0)
+	b, h := d.head(k, 1)
+	n := d.C / block
+	lower := func(visit func(i, j, at int)) {
+		for i, at := 0, 0; i < n; i++ {
+			for j := 0; j <= i; j, at = j+1, at+1 {
+				visit(i, j, at)
+			}
+		}
+	}
+
+	// e_r·k_s for every pair of blocks, over slices of the channels
+	zeros := make([]*Tile, n*(n+1)/2)
+	for at := range zeros {
+		zeros[at] = k.Full(F32, 0, block, block)
+	}
+	wide := min(slice, d.K)
+	products := k.For(d.K/wide, 2, zeros, func(turn *Tile, acc []*Tile) []*Tile {
+		channels := turn.Mul(wide).Add(k.Range(wide))
+		next, e, key := make([]*Tile, len(acc)), make([]*Tile, n), make([]*Tile, n)
+		for i := range n {
+			t, exist := d.tokens(k, c, i*block, block)
+			e[i], key[i] = rows(erase, b, t, h, channels, exist), rows(keys, b, t, h, channels, exist).T()
+		}
+		lower(func(i, j, at int) { next[at] = d.dotAdd(acc[at], e[i], key[j]) })
+		return next
+	})
+
+	r := k.Range(block)
+	G := make([]*Tile, n)
+	for i := range G {
+		if d.Decays {
+			G[i] = sums.Load(b, h, c, r.Add(i*block))
+		}
+	}
+	T, A := map[[2]int]*Tile{}, map[[2]int]*Tile{}
+	lower(func(i, j, at int) {
+		switch {
+		case i == j && d.Decays:
+			T[[2]int{i, j}] = products[at].Mul(decay(k, G[i], G[j], 1))
+		case i == j:
+			T[[2]int{i, j}] = r.Col().AtLeast(r.Row().Add(1)).Where(products[at], 0)
+		case d.Decays:
+			T[[2]int{i, j}] = products[at].Mul(G[i].Col().Sub(G[j].Row()).Exp())
+		default:
+			T[[2]int{i, j}] = products[at]
+		}
+	})
+	dot := func(a, b *Tile) *Tile { return Dot(a, b, d.precision()) }
+	for i := range n {
+		A[[2]int{i, i}] = unitInverse(k, T[[2]int{i, i}], d.precision())
+		for j := i - 1; j >= 0; j-- { // A_ij = -A_ii Σ_{j<=l<i} T_il A_lj
+			sum := dot(T[[2]int{i, j}], A[[2]int{j, j}])
+			for l := j + 1; l < i; l++ {
+				sum = DotAdd(sum, T[[2]int{i, l}], A[[2]int{l, j}], d.precision())
+			}
+			A[[2]int{i, j}] = dot(A[[2]int{i, i}], sum).Neg()
+		}
+	}
+	for i := range n {
+		for j := range n {
+			x := A[[2]int{i, j}]
+			if x == nil {
+				x = k.Full(F32, 0, block, block)
+			}
+			inverse.Store(x.To(d.DType), b, h, c, r.Add(i*block).Col(), r.Add(j*block).Row())
+		}
+	}
+	return k
+}
+
+// unitInverse returns (I + T)⁻¹ for strictly lower triangular T: the inverses X of
+// all diagonal blocks of m rows give those of 2m rows as X - X (T∘M) X, where M
+// keeps what lies between the two blocks.
+func unitInverse(k *Kernel, T *Tile, precision Precision) *Tile {
+	n := T.Dims()[0]
+	row, column := k.Range(n).Col(), k.Range(n).Row()
+	same := func(m int) *Tile { return row.Div(m).Equal(column.Div(m)) }
+	eye := row.Equal(column).Where(k.Full(F32, 1), 0)
+	X := eye.Sub(same(2).Where(T, 0))
+	for m := 2; m < n; m *= 2 {
+		between := same(2 * m).And(row.Div(m).Differs(column.Div(m)))
+		X = X.Sub(Dot(Dot(X, between.Where(T, 0), precision), X, precision))
+	}
+	return X
+}
