@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/grad"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/option"
 )
 
@@ -27,7 +29,10 @@ var benchOptions = option.Set{
 	{Name: "H", Kind: option.Int, Default: 2, Range: positive, Help: "heads"},
 	{Name: "D", Kind: option.Int, Default: 32, Range: positive, Help: "key and value width of a head"},
 	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; everything is computed in float32"},
-	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths"},
+	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths of the graph form; empty: kernels alone"},
+	{Name: "decays", Kind: option.Word, Default: "all", Choices: []string{"all", "none", "head", "channel"}, Help: "which recurrences: those with no decay, a decay a head or a decay a channel"},
+	{Name: "chain", Kind: option.Int, Default: 1, Range: positive, Help: "evaluations in a row in one call, each of which writes what the one before it read out; times are of one"},
+	{Name: "plan", Kind: option.Word, Default: "", Help: "how kernels are cut: columns, warps, stages, warps of one-chunk programs, as 64,4,2,8; empty: the built-in choice"},
 	{Name: "repeat", Kind: option.Int, Default: 20, Range: positive, Help: "timed calls after a warm-up; the median is printed"},
 }
 
@@ -41,7 +46,7 @@ type BenchRow struct {
 	Least      float64 `json:"least_ms"`
 	Most       float64 `json:"most_ms"`
 	TokensPerS float64 `json:"tokens_per_second"`
-	GFLOPs     float64 `json:"gflop"` // of the matrix products in the graph
+	GFLOPs     float64 `json:"gflop"` // of the matrix products in the graph; kernels hold theirs inside
 }
 
 // bench times the recurrence behind the mixers, forward and with all gradients.
@@ -65,7 +70,7 @@ func bench(ctx context.Context, s *Session, args []string) error {
 		return err
 	}
 	var forms []delta.Form
-	for _, c := range strings.Split(o.Word("chunks"), ",") {
+	for c := range strings.FieldsFuncSeq(o.Word("chunks"), func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(c)
 		if err != nil || n < 1 || n&(n-1) != 0 {
 			return fmt.Errorf("bench: chunks = %s: must be powers of two with commas", o.Word("chunks"))
@@ -76,20 +81,41 @@ func bench(ctx context.Context, s *Session, args []string) error {
 	if err != nil {
 		return err
 	}
+	if kernels.On(be) {
+		forms = append(forms, delta.Form{Kernel: true})
+	}
+	if len(forms) == 0 {
+		return fmt.Errorf("bench: no chunks are given, and %s has no fused kernels: doctor says why", s.choice.Config)
+	}
+	if plan := o.Word("plan"); plan != "" {
+		var p kernels.Plan
+		if n, _ := fmt.Sscanf(plan, "%d,%d,%d,%d", &p.Columns, &p.Warps, &p.Stages, &p.LocalWarps); n != 4 {
+			return fmt.Errorf("bench: plan = %s: must be four whole numbers with commas", plan)
+		}
+		kernels.Tune(&p)
+		defer kernels.Tune(nil)
+	}
 	var rows []BenchRow
 	for _, r := range []struct {
 		name   string
+		which  string
 		decays int
 		erase  bool
-	}{{"delta rule", 0, true}, {"delta, a decay a head", 1, true}, {"delta, a decay a channel", o.Int("D"), true}, {"additive, a decay a head", 1, false}} {
+	}{{"delta rule", "none", 0, true}, {"delta, a decay a head", "head", 1, true}, {"delta, a decay a channel", "channel", o.Int("D"), true}, {"additive, a decay a head", "head", 1, false}} {
+		if w := o.Word("decays"); w != "all" && w != r.which {
+			continue
+		}
 		for _, f := range forms {
+			if f.Kernel && r.decays > 1 {
+				continue // there are none
+			}
 			for _, gradients := range []bool{false, true} {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
 				row, err := timeRecurrence(be, o, r.decays, r.erase, f, gradients)
 				if err != nil {
-					return oneLine(fmt.Errorf("%s, chunk %d: %w", r.name, f.Chunk, err))
+					return oneLine(fmt.Errorf("%s, %s: %w", r.name, formName(f), err))
 				}
 				row.Recurrence = r.name
 				rows = append(rows, row)
@@ -116,19 +142,32 @@ func bench(ctx context.Context, s *Session, args []string) error {
 	return err
 }
 
-// timeRecurrence compiles one evaluation and times it: the call, its outputs in
-// device memory, and one number read back so that the call has ended.
+func formName(f delta.Form) string {
+	if f.Kernel {
+		return "kernel"
+	}
+	return fmt.Sprintf("chunk %d", f.Chunk)
+}
+
+// timeRecurrence compiles a chain of evaluations and times it: the call, its
+// outputs in device memory, and one number read back so that the call has ended.
 func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool, form delta.Form, gradients bool) (row BenchRow, err error) {
 	B, T, H, D := o.Int("B"), o.Int("T"), o.Int("H"), o.Int("D")
 	dtype := dtypes.Float32
 	if o.Word("dtype") == "bfloat16" {
 		dtype = dtypes.BFloat16
 	}
-	row = BenchRow{Form: fmt.Sprintf("chunk %d", form.Chunk), Pass: "forward"}
+	if form.Kernel {
+		if _, err := kernels.NewDelta(B, T, H, D, D, dtype, erase, decays > 0); err != nil {
+			return row, err
+		}
+	}
+	row = BenchRow{Form: formName(form), Pass: "forward"}
 	if gradients {
 		row.Pass = "with gradients"
 	}
-	build := func(x []*Node) []*Node {
+	chain := o.Int("chain")
+	once := func(x []*Node) []*Node {
 		in := delta.Inputs{Q: x[0], K: x[1], Write: x[2]}
 		rest := x[3:]
 		if erase {
@@ -141,6 +180,18 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 		outs := []*Node{out.O, out.State}
 		if gradients {
 			outs = append(outs, Gradient(ReduceAllSum(ConvertDType(Mul(out.O, out.O), dtypes.Float32)), x...)...)
+		}
+		return OptimizationBarriers(outs...) // all of them are computed
+	}
+	build := func(x []*Node) []*Node {
+		x = slices.Clone(x)
+		outs := once(x)
+		for range chain - 1 {
+			x[2] = StopGradient(outs[0]) // o is written next,
+			if gradients {
+				x[2] = StopGradient(outs[4]) // or the gradient of what was
+			}
+			outs = once(x)
 		}
 		last := outs[len(outs)-1]
 		first := SliceAxis(Reshape(last, -1), 0, AxisElem(0))
@@ -160,7 +211,7 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 	}
 	exec, err := NewExec(be, func(x []*Node) []*Node {
 		outs := build(x)
-		row.GFLOPs = grad.ProductFLOPs(x[0].Graph()) / 1e9
+		row.GFLOPs = grad.ProductFLOPs(x[0].Graph()) / 1e9 / float64(chain)
 		return outs
 	})
 	if err != nil {
@@ -188,7 +239,7 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 		if err != nil {
 			return row, err
 		}
-		times = append(times, 1e3*took)
+		times = append(times, 1e3*took/float64(chain))
 	}
 	times = times[2:] // the first calls warm caches and clocks
 	slices.Sort(times)
@@ -198,8 +249,8 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 	return row, nil
 }
 
-// benchInputs makes inputs on the device: unit keys, e = k/2, log-decays in
-// (-0.1, 0).
+// benchInputs makes inputs on the device: queries of length 1/√D, unit keys,
+// e = k/2, log-decays in (-0.1, 0).
 func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D, decays int, erase bool) []*Node {
 	wave := func(speed float64, dims ...int) *Node {
 		n := shapes.Make(dtypes.Float32, dims...).Size()
@@ -207,7 +258,8 @@ func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D, decays int, erase boo
 		return Sin(MulScalar(i, speed))
 	}
 	k := grad.L2(wave(0.77, B, T, H, D), 1e-6)
-	out := []*Node{wave(0.31, B, T, H, D), k, wave(0.53, B, T, H, D)}
+	q := MulScalar(grad.L2(wave(0.31, B, T, H, D), 1e-6), 1/math.Sqrt(float64(D)))
+	out := []*Node{q, k, wave(0.53, B, T, H, D)}
 	if erase {
 		out = append(out, MulScalar(k, 0.5))
 	}

@@ -61,7 +61,7 @@ func init() { // in init because help refers to the table
 			{"source", "FILE", "run the lines of a file", source},
 			{"bench", "[key=value...] [--json]", "time the recurrence behind the mixers, forward and with all gradients", bench},
 			{"doctor", "[backend=NAME]", "report backend, devices, plugins, SIMD and versions, and what is missing", doctor},
-			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--json]", "measure every mixer and form against float64", selftest},
+			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--kernels] [--json]", "measure every mixer and form, or the fused kernels alone, against float64", selftest},
 			{"quit", "", "leave", quit},
 			{"exit", "", "leave", quit},
 		}},

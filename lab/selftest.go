@@ -16,6 +16,7 @@ import (
 	"github.com/kalmarz/kalmarz/lab/backend"
 	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/delta"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/mixer/mixercheck"
 )
@@ -172,7 +173,7 @@ func recurrenceTest(ctx context.Context, be compute.Backend, tell func(TestRow))
 func selftest(ctx context.Context, s *Session, args []string) error {
 	_, args = s.place(args)
 	var archive string
-	var asJSON bool
+	var asJSON, onlyKernels bool
 	kinds := mixer.Registry
 	for i := 0; i < len(args); i++ {
 		value := func() (string, error) {
@@ -184,6 +185,8 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 		switch args[i] {
 		case "--json":
 			asJSON = true
+		case "--kernels":
+			onlyKernels = true
 		case "--golden":
 			v, err := value()
 			if err != nil {
@@ -201,7 +204,7 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 			}
 			kinds = []*mixer.Kind{k}
 		default:
-			return fmt.Errorf("%q: selftest takes --mixer M, --golden FILE.npz, --json and backend=...", args[i])
+			return fmt.Errorf("%q: selftest takes --mixer M, --golden FILE.npz, --kernels, --json and backend=...", args[i])
 		}
 	}
 	be, err := s.open()
@@ -224,6 +227,17 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 		rows = append(rows, r)
 		if terminal(s.Err) {
 			fmt.Fprintf(s.Err, "\r\x1b[K%s %s %s", r.Mixer, r.Form, r.DType)
+		}
+	}
+	if onlyKernels {
+		if !kernels.On(be) {
+			return fmt.Errorf("selftest --kernels: %s has no fused kernels: doctor says why", s.choice.Config)
+		}
+		kinds = nil
+	}
+	if onlyKernels || len(kinds) == len(mixer.Registry) {
+		if err := kernelTest(ctx, be, tell); err != nil {
+			return err
 		}
 	}
 	if len(kinds) == len(mixer.Registry) {

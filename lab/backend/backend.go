@@ -20,6 +20,8 @@ import (
 
 	"github.com/gomlx/compute"
 	_ "github.com/gomlx/compute/gobackend" // registers "go"
+
+	"github.com/kalmarz/kalmarz/layers/kernels"
 )
 
 // EnvVar names the variable that GoMLX, too, reads its configuration from.
@@ -107,6 +109,9 @@ func (ch *chooser) open(request string) (compute.Backend, Choice, error) {
 		}
 		be, err := choice.open()
 		if err == nil {
+			if choice.Platform == "xla:cuda" && !kernels.On(be) && kernelsOff() == "" {
+				choice.Warnings = append(choice.Warnings, "no fused kernels: "+noHook)
+			}
 			return be, choice, nil
 		}
 		if !choice.auto || choice.Platform == "go" {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 
 	"github.com/gomlx/compute"
+
+	"github.com/kalmarz/kalmarz/layers/kernels"
 )
 
 // Report is what Examine found out about this program and this machine.
@@ -20,6 +22,7 @@ type Report struct {
 	Failure  string   // why no backend could be opened; "" if one was
 	Devices  []string // of the backend that was opened
 	Product  string   // what a small matrix product on it gave
+	Kernels  []string // the operations that have fused kernels, on or off
 	Plugins  []PluginState
 	NVIDIA   []string // name, memory, driver
 	Python   string   // version of python3
@@ -53,6 +56,7 @@ func Examine(request string) Report {
 	}
 	be, choice, err := Open(request)
 	r.Choice = choice
+	r.Kernels = kernelLines(err == nil && kernels.On(be), choice)
 	if err == nil {
 		err = r.try(be)
 		be.Finalize()

@@ -32,6 +32,9 @@ func (r Report) Print(w io.Writer) error {
 	if r.Product != "" {
 		line("product", "%s", r.Product)
 	}
+	for _, k := range r.Kernels {
+		line("kernels", "%s", k)
+	}
 	for _, p := range r.Plugins {
 		line("plugin", "%s", p)
 	}

@@ -48,6 +48,8 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/pjrt"
+
+	"github.com/kalmarz/kalmarz/layers/kernels"
 )
 
 // oldest is the minor version of the PJRT C API that go-xla v0.4.1 is written
@@ -70,6 +72,7 @@ var (
 	loading    sync.Mutex
 	inMemory   = map[string]loaded{} // by path; a library is never unloaded
 	registered = map[string]string{} // path by platform
+	hooked     = map[string]bool{}   // by platform: fused kernels can run
 )
 
 // load brings a plugin into memory and checks its version. It makes no client, so
@@ -122,11 +125,17 @@ func openXLA(c Choice) (be compute.Backend, err error) {
 	switch registered[name] {
 	case c.Plugin.Path:
 	case "":
+		api := l.api
 		if c.Plugin.Platform == "cuda" {
+			if kernelsOff() == "" {
+				if table := hook(api); table != 0 {
+					api, hooked[name] = table, true
+				}
+			}
 			full := strings.Contains(c.Config, "tf32=false")
 			os.Setenv("XLA_FLAGS", cudaFlags(os.Getenv("XLA_FLAGS"), c.Plugin.Libraries, full))
 		}
-		if err := pjrt.RegisterPreloadedPlugin(name, l.api); err != nil {
+		if err := pjrt.RegisterPreloadedPlugin(name, api); err != nil {
 			return nil, err
 		}
 		registered[name] = c.Plugin.Path
@@ -134,5 +143,9 @@ func openXLA(c Choice) (be compute.Backend, err error) {
 		return nil, fmt.Errorf("this process already uses %s", registered[name])
 	}
 	_, options, _ := strings.Cut(c.Config, ",")
-	return xla.New(strings.TrimSuffix(name+","+options, ","))
+	be, err = xla.New(strings.TrimSuffix(name+","+options, ","))
+	if err == nil && hooked[name] {
+		kernels.Use(be, kernels.Call)
+	}
+	return be, err
 }

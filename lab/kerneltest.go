@@ -1,0 +1,90 @@
+package lab
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+
+	"github.com/kalmarz/kalmarz/layers/check"
+	"github.com/kalmarz/kalmarz/layers/delta"
+	"github.com/kalmarz/kalmarz/layers/kernels"
+	"github.com/kalmarz/kalmarz/layers/triton"
+)
+
+// kernelTest measures the fused kernels against the recurrence in float64 Go, with
+// losses on outputs, final state and written values; inputs are rounded first, so
+// that only the kernels' own rounding counts.
+func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) error {
+	if !kernels.On(be) {
+		return nil
+	}
+	const B, T, H = 2, 150, 2
+	rng := rand.New(rand.NewPCG(41, 42))
+	for _, p := range []struct {
+		name     string
+		width    int // of keys and values
+		decays   int
+		strength float64
+		erase    bool
+		change   func(a *delta.Arrays)
+	}{
+		{"delta rule", 64, 0, 0, true, nil},
+		{"delta, a decay a head", 128, 1, 0.5, true, nil},
+		{"delta, wide heads", 256, 1, 0.5, true, nil},
+		{"delta, strong decay", 64, 1, 20, true, nil},
+		{"delta, one key, overwritten", 64, 0, 0, true, sameKeys},
+		{"additive", 64, 0, 0, false, nil},
+		{"additive, a decay a head", 128, 1, 0.5, false, nil},
+	} {
+		for _, dtype := range []triton.DType{triton.BF16, triton.F32} {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			a := delta.Random(rng, B, T, H, p.width, p.width, p.decays, p.strength, p.erase)
+			if p.change != nil {
+				p.change(a)
+			}
+			n := B * T * H * p.width
+			random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
+			d := &delta.Result{O: random(n), State: random(B * H * p.width * p.width), U: random(n)}
+			for _, x := range [][]float64{a.Q, a.Key, a.Write, a.Erase, a.LogDecay, a.State, d.O, d.State, d.U} {
+				copy(x, triton.FromFloat64(dtype, x, len(x)).Float64())
+			}
+			limit := kernels.Registry[0].Tolerance[dtype]
+			f := testForm{name: "kernel", dtype: dtypes.Float32, form: delta.Form{Kernel: true}, value: limit.Value, gradient: limit.Gradient}
+			if dtype == triton.BF16 {
+				f.dtype = dtypes.BFloat16
+			}
+			want, err := delta.Reference(a)
+			if err != nil {
+				return err
+			}
+			wantGrad, err := delta.ReferenceGradient(a, d)
+			if err != nil {
+				return err
+			}
+			start := time.Now()
+			got, grad, err := delta.Evaluate(be, f.dtype, f.form, a, d)
+			row := f.row(p.name, start, err)
+			if err == nil {
+				row.judge(delta.Errors(got, want, grad, wantGrad))
+			}
+			tell(row)
+		}
+	}
+	return nil
+}
+
+// sameKeys gives all tokens one key and replaces its value each time: β = 1, where
+// a series in place of the inverse would lose all digits.
+func sameKeys(a *delta.Arrays) {
+	key := slices.Clone(a.Key[:a.K])
+	for i := range len(a.Key) / a.K {
+		copy(a.Key[i*a.K:], key)
+		copy(a.Erase[i*a.K:], key)
+	}
+}
