@@ -96,13 +96,11 @@ func bench(ctx context.Context, s *Session, args []string) error {
 		defer kernels.Tune(nil)
 	}
 	var rows []BenchRow
-	for _, r := range []struct {
-		name   string
-		which  string
-		decays int
-		erase  bool
-	}{{"delta rule", "none", 0, true}, {"delta, a decay a head", "head", 1, true}, {"delta, a decay a channel", "channel", o.Int("D"), true}, {"additive, a decay a head", "head", 1, false}} {
-		if w := o.Word("decays"); w != "all" && w != r.which {
+	for _, r := range []recurrence{
+		{"delta rule", 0, erases}, {"delta, a decay a head", 1, erases}, {"delta by rates, a decay a head", 1, erases | rated},
+		{"delta, a decay a channel", o.Int("D"), erases}, {"additive, a decay a head", 1, 0},
+	} {
+		if w := o.Word("decays"); w != "all" && w != r.which() {
 			continue
 		}
 		for _, f := range forms {
@@ -113,7 +111,7 @@ func bench(ctx context.Context, s *Session, args []string) error {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				row, err := timeRecurrence(be, o, r.decays, r.erase, f, gradients)
+				row, err := timeRecurrence(be, o, r, f, gradients)
 				if err != nil {
 					return oneLine(fmt.Errorf("%s, %s: %w", r.name, formName(f), err))
 				}
@@ -142,6 +140,28 @@ func bench(ctx context.Context, s *Session, args []string) error {
 	return err
 }
 
+// recurrence is one that bench times.
+type recurrence struct {
+	name   string
+	decays int // a token and head
+	parts  int
+}
+
+const (
+	erases = 1 << iota // with e = k/2
+	rated              // or e = k and rates about 1/2
+)
+
+func (r recurrence) which() string {
+	switch r.decays {
+	case 0:
+		return "none"
+	case 1:
+		return "head"
+	}
+	return "channel"
+}
+
 func formName(f delta.Form) string {
 	if f.Kernel {
 		return "kernel"
@@ -151,14 +171,14 @@ func formName(f delta.Form) string {
 
 // timeRecurrence compiles a chain of evaluations and times it: the call, its
 // outputs in device memory, and one number read back so that the call has ended.
-func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool, form delta.Form, gradients bool) (row BenchRow, err error) {
+func timeRecurrence(be compute.Backend, o option.Values, r recurrence, form delta.Form, gradients bool) (row BenchRow, err error) {
 	B, T, H, D := o.Int("B"), o.Int("T"), o.Int("H"), o.Int("D")
 	dtype := dtypes.Float32
 	if o.Word("dtype") == "bfloat16" {
 		dtype = dtypes.BFloat16
 	}
 	if form.Kernel {
-		if _, err := kernels.NewDelta(B, T, H, D, D, dtype, erase, decays > 0); err != nil {
+		if _, err := kernels.NewDelta(B, T, H, D, D, dtype, kernels.Parts{}); err != nil {
 			return row, err
 		}
 	}
@@ -170,10 +190,13 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 	once := func(x []*Node) []*Node {
 		in := delta.Inputs{Q: x[0], K: x[1], Write: x[2]}
 		rest := x[3:]
-		if erase {
+		switch {
+		case r.parts&rated != 0:
+			in.Erase, in.Rate, rest = in.K, rest[0], rest[1:]
+		case r.parts&erases != 0:
 			in.Erase, rest = rest[0], rest[1:]
 		}
-		if decays > 0 {
+		if r.decays > 0 {
 			in.LogDecay = rest[0]
 		}
 		out := delta.Run(in, form)
@@ -197,7 +220,7 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 		first := SliceAxis(Reshape(last, -1), 0, AxisElem(0))
 		return append([]*Node{ConvertDType(first, dtypes.Float32)}, outs...)
 	}
-	inputs, err := NewExec(be, func(g *Graph) []*Node { return benchInputs(g, dtype, B, T, H, D, decays, erase) })
+	inputs, err := NewExec(be, func(g *Graph) []*Node { return benchInputs(g, dtype, B, T, H, D, r) })
 	if err != nil {
 		return row, err
 	}
@@ -250,8 +273,8 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 }
 
 // benchInputs makes inputs on the device: queries of length 1/√D, unit keys,
-// e = k/2, log-decays in (-0.1, 0).
-func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D, decays int, erase bool) []*Node {
+// e = k/2 or rates about 1/2, log-decays in (-0.1, 0).
+func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D int, r recurrence) []*Node {
 	wave := func(speed float64, dims ...int) *Node {
 		n := shapes.Make(dtypes.Float32, dims...).Size()
 		i := Reshape(Iota(g, shapes.Make(dtypes.Float32, n), 0), dims...)
@@ -260,12 +283,15 @@ func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D, decays int, erase boo
 	k := grad.L2(wave(0.77, B, T, H, D), 1e-6)
 	q := MulScalar(grad.L2(wave(0.31, B, T, H, D), 1e-6), 1/math.Sqrt(float64(D)))
 	out := []*Node{q, k, wave(0.53, B, T, H, D)}
-	if erase {
+	switch {
+	case r.parts&rated != 0:
+		out = append(out, AddScalar(MulScalar(wave(0.29, B, T, H), 0.1), 0.5))
+	case r.parts&erases != 0:
 		out = append(out, MulScalar(k, 0.5))
 	}
-	if decays > 0 {
+	if r.decays > 0 {
 		dims := []int{B, T, H}
-		if decays > 1 {
+		if r.decays > 1 {
 			dims = append(dims, D)
 		}
 		out = append(out, AddScalar(MulScalar(wave(0.11, dims...), 0.05), -0.05))

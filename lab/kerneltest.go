@@ -41,6 +41,9 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 		{"additive, a decay a head", 128, 1, 0.5, false, nil},
 	} {
 		for _, dtype := range []triton.DType{triton.BF16, triton.F32} {
+			if dtype == triton.F32 && p.width > 64 {
+				continue // compilers take minutes
+			}
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

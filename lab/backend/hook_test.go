@@ -44,7 +44,7 @@ func TestHookRewritesPrograms(t *testing.T) {
 	}
 	kernels.Use(be, kernels.Call)
 	defer kernels.Forget(be)
-	d, err := kernels.NewDelta(2, 70, 2, 32, 16, dtypes.BFloat16, true, true)
+	d, err := kernels.NewDelta(2, 70, 2, 32, 16, dtypes.BFloat16, kernels.Parts{Erases: true, Decays: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestHookRewritesPrograms(t *testing.T) {
 		_, err = ExecOnce(be, func(g *Graph) *Node {
 			zeros := func(dtype dtypes.DType, dims ...int) *Node { return Zeros(g, shapes.Make(dtype, dims...)) }
 			q, v := zeros(dtypes.BFloat16, 2, 70, 2, 32), zeros(dtypes.BFloat16, 2, 70, 2, 16)
-			o, _, _ := d.Apply(q, q, q, v, zeros(dtypes.Float32, 2, 70, 2), zeros(dtypes.Float32, 2, 2, 32, 16))
+			o, _, _ := d.Apply(q, q, q, v, nil, zeros(dtypes.Float32, 2, 70, 2), zeros(dtypes.Float32, 2, 2, 32, 16))
 			loss := ReduceAllSum(ConvertDType(o, dtypes.Float32))
 			if gradients {
 				return Gradient(loss, v)[0]

@@ -39,6 +39,7 @@ func (in Inputs) base() int {
 
 func chunked(in Inputs, C, base int) Outputs {
 	T := in.check()
+	in = in.unrated()
 	if C < 1 || C&(C-1) != 0 {
 		exceptions.Panicf("delta: chunk = %d: must be a power of two", C)
 	}

@@ -32,6 +32,7 @@ type Inputs struct {
 	Q, K     *Node // [B,T,H,K]
 	Erase    *Node // [B,T,H,K], or nil: nothing is erased
 	Write    *Node // [B,T,H,V]
+	Rate     *Node // [B,T,H], or nil: u = rate (write - S̃ᵀ erase)
 	LogDecay *Node // nil, [B,T,H] or [B,T,H,K]; at most 0
 	State    *Node // [B,H,K,V], or nil for zeros
 }
@@ -115,6 +116,7 @@ func (in Inputs) check() int {
 		{"k", in.K, [][]int{{B, T, H, K}}},
 		{"erase", in.Erase, [][]int{{B, T, H, K}}},
 		{"write", in.Write, [][]int{{B, T, H, V}}},
+		{"rate", in.Rate, [][]int{{B, T, H}}},
 		{"log-decay", in.LogDecay, [][]int{{B, T, H}, {B, T, H, K}}},
 		{"state", in.State, [][]int{{B, H, K, V}}},
 	} {
@@ -128,7 +130,7 @@ func (in Inputs) check() int {
 		if !ok {
 			exceptions.Panicf("delta: %s is %s, expected dimensions %v (q is %s)", x.name, x.node.Shape(), x.dims, in.Q.Shape())
 		}
-		if x.name != "state" && x.name != "log-decay" && x.node.DType() != in.Q.DType() {
+		if x.name != "state" && x.name != "log-decay" && x.name != "rate" && x.node.DType() != in.Q.DType() {
 			exceptions.Panicf("delta: %s is %s, expected the dtype of q, %s", x.name, x.node.DType(), in.Q.DType())
 		}
 	}

@@ -1,6 +1,8 @@
 package delta
 
 import (
+	. "github.com/gomlx/gomlx/core/graph"
+
 	"github.com/kalmarz/kalmarz/layers/grad"
 	"github.com/kalmarz/kalmarz/layers/kernels"
 )
@@ -12,16 +14,37 @@ func (in Inputs) kernel() (k kernels.Delta, ok bool) {
 		return k, false
 	}
 	d := in.Q.Shape().Dimensions
-	k, err := kernels.NewDelta(d[0], d[1], d[2], d[3], in.Write.Shape().Dim(3), in.Q.DType(), in.Erase != nil, in.LogDecay != nil)
+	k, err := kernels.NewDelta(d[0], d[1], d[2], d[3], in.Write.Shape().Dim(3), in.Q.DType(), kernels.Parts{
+		Erases: in.Erase != nil, Shared: in.Erase == in.K, Rated: in.Rate != nil, Decays: in.LogDecay != nil})
 	return k, err == nil
 }
 
 // fused evaluates the recurrence by kernels.
 func fused(in Inputs, k kernels.Delta) Outputs {
-	g := in.LogDecay
-	if g != nil {
-		g = grad.Wide(g)
+	wide := func(x *Node) *Node {
+		if x == nil {
+			return nil
+		}
+		return grad.Wide(x)
 	}
-	o, last, u := k.Apply(in.Q, in.K, in.Erase, in.Write, g, in.state())
+	rate := wide(in.Rate)
+	o, last, u := k.Apply(in.Q, in.K, in.Erase, in.Write, rate, wide(in.LogDecay), in.state())
+	if rate != nil {
+		u = ConvertDType(Mul(grad.Wide(u), InsertAxes(rate, -1)), u.DType())
+	}
 	return Outputs{O: o, State: last, U: u}
+}
+
+// unrated moves the rates into the erase and write vectors.
+func (in Inputs) unrated() Inputs {
+	if in.Rate == nil {
+		return in
+	}
+	rate := InsertAxes(grad.Wide(in.Rate), -1)
+	times := func(x *Node) *Node { return ConvertDType(Mul(rate, grad.Wide(x)), x.DType()) }
+	if in.Erase != nil {
+		in.Erase = times(in.Erase)
+	}
+	in.Write, in.Rate = times(in.Write), nil
+	return in
 }

@@ -24,6 +24,19 @@ type Backward func(xs, ys, dys []*Node) (dxs []*Node)
 // order, so the outputs' identities collect dys before the inputs' identities
 // ask for dxs, and the barrier makes the inputs ancestors of the outputs.
 func Custom(xs []*Node, fwd func(xs []*Node) []*Node, vjp Backward) []*Node {
+	return CustomOf(xs, fwd, func(xs, ys, dys []*Node) []*Node {
+		for j, dy := range dys {
+			if dy == nil {
+				dys[j] = ZerosLike(ys[j])
+			}
+		}
+		return vjp(xs, ys, dys)
+	})
+}
+
+// CustomOf is Custom for a vjp that can do with less where the loss does not depend
+// on an output: its gradient is nil then.
+func CustomOf(xs []*Node, fwd func(xs []*Node) []*Node, vjp Backward) []*Node {
 	n := len(xs)
 	var (
 		ys       []*Node
@@ -34,11 +47,6 @@ func Custom(xs []*Node, fwd func(xs []*Node) []*Node, vjp Backward) []*Node {
 	for i, x := range xs {
 		ins[i] = IdentityWithCustomGradient(x, func(_, zero *Node) *Node {
 			if !consumed {
-				for j, dy := range dys {
-					if dy == nil {
-						dys[j] = ZerosLike(ys[j])
-					}
-				}
 				dxs, consumed = vjp(cut, ys, dys), true
 			}
 			if dxs[i] == nil {

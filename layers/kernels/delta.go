@@ -4,15 +4,17 @@ package kernels
 // (layers/delta; arXiv 2412.06464, 2406.06484). With G_r = Σ_{i<=r} g_i inside a
 // chunk, γ_r = exp(G_r) and S the state on entry:
 //
-//	A = (I + T)⁻¹         T_rs = e_r·k_s exp(G_r - G_s), s < r
-//	u = A (z - γ∘(E S))
+//	A = (I + T)⁻¹         T_rs = e_r·k_s exp(G_r - G_s) β_s, s < r
+//	y = A (z - γ∘(E S))   u = β∘y
 //	o = γ∘(Q S) + P u     P_rs = q_r·k_s exp(G_r - G_s), s <= r
 //	S' = γ_C S + Kᵀ (exp(G_C - G)∘u)
 //
-// A is made for all chunks at once; then one program for a head and some columns
-// of v walks through the chunks with S in registers.
+// y_t = z_t - S̃_tᵀ e_t is what a token would write at rate β_t = 1; rates are
+// optional, and without them y is u. A is made for all chunks at once; then one
+// program for a head and some columns of v walks through the chunks with S in
+// registers.
 //
-//	q, k, e  [B,T,H,K]     z, o, u  [B,T,H,V]     g  [B,T,H], at most 0
+//	q, k, e  [B,T,H,K]     z, o, y  [B,T,H,V]     g, β  [B,T,H], g at most 0
 //	sums G   [B,H,N,C]     inverse A  [B,H,N,C,C]
 //	first, last S [B,H,K,V]     entry S of each chunk [B,H,N,K,V]
 
@@ -27,10 +29,17 @@ import (
 type Delta struct {
 	B, T, H, K, V int
 	C             int   // chunk length, a multiple of 16
-	DType         DType // of q, k, e, z, o, u
-	Erases        bool  // without, u = z: an additive state
-	Decays        bool
-	Plan          Plan
+	DType         DType // of q, k, e, z, o, y
+	Parts
+	Plan Plan
+}
+
+// Parts are the parts of the recurrence that a problem has.
+type Parts struct {
+	Erases bool // without, y = z: an additive state
+	Shared bool // e is k
+	Rated  bool
+	Decays bool
 }
 
 // Plan says how the work is cut, which changes nothing but speed.
@@ -41,12 +50,13 @@ type Plan struct {
 	LocalWarps int // of a program with one chunk
 }
 
-// plan is what was found best on an H200; wider keys leave no room for two chunks.
-func plan(K int) Plan {
+// plan is what was found best on an H200; wider numbers and keys leave no
+// room for two chunks.
+func plan(K int, dtype DType) Plan {
 	if p := tuned.Load(); p != nil {
 		return *p
 	}
-	if K > 128 {
+	if K > 128 || dtype == F32 {
 		return Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8}
 	}
 	return Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 8}
@@ -67,11 +77,13 @@ func (d Delta) chunks() int { return (d.T + d.C - 1) / d.C }
 func (d Delta) name(what string) string {
 	p := d.Plan
 	s := fmt.Sprintf("kalmarz_%s_B%d_T%d_H%d_K%d_V%d_C%d_%s_plan%d_%d_%d_%d", what, d.B, d.T, d.H, d.K, d.V, d.C, d.DType, p.Columns, p.Warps, p.Stages, p.LocalWarps)
-	if !d.Erases {
-		s += "_additive"
-	}
-	if d.Decays {
-		s += "_decay"
+	for _, part := range []struct {
+		has  bool
+		name string
+	}{{d.Erases && !d.Shared, "_erase"}, {d.Erases && d.Shared, "_erase_k"}, {d.Rated, "_rate"}, {d.Decays, "_decay"}} {
+		if part.has {
+			s += part.name
+		}
 	}
 	return s
 }
@@ -96,6 +108,8 @@ func (d Delta) dotAdd(acc, a, b *Tile) *Tile {
 func (d Delta) keys(k *Kernel, name string) *Memory { return k.In(name, d.DType, d.B, d.T, d.H, d.K) }
 
 func (d Delta) values(k *Kernel, name string) *Memory { return k.In(name, d.DType, d.B, d.T, d.H, d.V) }
+
+func (d Delta) numbers(k *Kernel, name string) *Memory { return k.In(name, F32, d.B, d.T, d.H) }
 
 func (d Delta) stateDims() []int { return []int{d.B, d.H, d.K, d.V} }
 
@@ -136,6 +150,14 @@ func col(mask *Tile) *Tile {
 		return nil
 	}
 	return mask.Col()
+}
+
+// scaled multiplies by a factor unless it is nil, which stands for 1.
+func scaled(x, factor *Tile) *Tile {
+	if factor == nil {
+		return x
+	}
+	return x.Mul(factor)
 }
 
 // decay is exp(G_r - G_s) where r >= s + offset and 0 elsewhere. The exponent is

@@ -11,16 +11,22 @@ func (d Delta) forward(saves bool) *Kernel {
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
 	write := d.values(k, "z")
 	first := k.In("first", F32, d.stateDims()...)
-	var erase, inverse, sums *Memory
+	var erase, inverse, rate, sums *Memory
 	if d.Erases {
-		erase, inverse = d.keys(k, "e"), k.In("inverse", d.DType, d.inverseDims()...)
+		inverse = k.In("inverse", d.DType, d.inverseDims()...)
+		if !d.Shared {
+			erase = d.keys(k, "e")
+		}
+	}
+	if d.Rated {
+		rate = d.numbers(k, "rate")
 	}
 	if d.Decays {
 		sums = k.In("sums", F32, d.sumsDims()...)
 	}
 	output := k.Out("o", d.DType, d.B, d.T, d.H, d.V)
 	last := k.Out("last", F32, d.stateDims()...)
-	written := k.Out("u", d.DType, d.B, d.T, d.H, d.V)
+	written := k.Out("y", d.DType, d.B, d.T, d.H, d.V)
 	var entry *Memory
 	if saves {
 		entry = k.Out("entry", d.DType, d.entryDims()...)
@@ -48,15 +54,21 @@ func (d Delta) forward(saves bool) *Kernel {
 			entry.Store(s, b, h, c, channel.Col(), column.Row())
 		}
 
-		u := Z.To(F32)
+		y := Z.To(F32)
 		if d.Erases {
-			A := inverse.Load(b, h, c, r.Col(), r.Row())
-			E := rows(erase, b, t, h, channel, exist)
-			u = d.dot(A, u.Sub(scaled(d.dot(E, s), γ)))
+			A, E := inverse.Load(b, h, c, r.Col(), r.Row()), K
+			if !d.Shared {
+				E = rows(erase, b, t, h, channel, exist)
+			}
+			y = d.dot(A, y.Sub(scaled(d.dot(E, s), γ)))
+		}
+		setRows(written, y.To(d.DType), b, t, h, column, exist)
+		u := y
+		if d.Rated {
+			u = y.Mul(rate.LoadIf(exist, b, t, h).Col())
 		}
 		o := d.dotAdd(scaled(d.dot(Q, s), γ), P, u)
 		setRows(output, o.To(d.DType), b, t, h, column, exist)
-		setRows(written, u.To(d.DType), b, t, h, column, exist)
 		if d.Decays {
 			S, u = S.Mul(total.Exp()), u.Mul(total.Sub(G).Exp().Col())
 		}
@@ -66,25 +78,23 @@ func (d Delta) forward(saves bool) *Kernel {
 	return k
 }
 
-// scaled multiplies by γ where there is a decay.
-func scaled(x, γ *Tile) *Tile {
-	if γ == nil {
-		return x
-	}
-	return x.Mul(γ)
-}
-
-// Forward is the whole forward pass: from q, k, z, first, and e and g where they
-// are, to o, last, u and what the gradient reads: the inverses, the sums and the
-// states on entry of each chunk.
+// Forward is the whole forward pass: from q, k, z, first, and e, rate and g where
+// they are, to o, last, y and what the gradient reads: the inverses, the sums and
+// the states on entry of each chunk.
 func (d Delta) Forward() *Function {
-	in, out := []string{"q", "k", "z", "first"}, []string{"o", "last", "u", "entry"}
+	in, out := []string{"q", "k", "z", "first"}, []string{"o", "last", "y", "entry"}
 	var before []*Kernel
 	if d.Decays {
 		in, out, before = append(in, "g"), append(out, "sums"), append(before, d.sums())
 	}
 	if d.Erases {
-		in, out, before = append(in, "e"), append(out, "inverse"), append(before, d.within())
+		out, before = append(out, "inverse"), append(before, d.within())
+		if !d.Shared {
+			in = append(in, "e")
+		}
+	}
+	if d.Rated {
+		in = append(in, "rate")
 	}
 	f := newFunction(d.name("delta_forward"), in, out, append(before, d.forward(true))...)
 	f.reader, f.lean = d.name("delta_backward"), append(before[:len(before):len(before)], d.forward(false))

@@ -20,8 +20,8 @@ const chunk = 64
 const forgotten = -128
 
 // NewDelta describes a problem as kernels see it, or says why there are none.
-func NewDelta(B, T, H, K, V int, dtype dtypes.DType, erases, decays bool) (Delta, error) {
-	d := Delta{B: B, T: T, H: H, K: K, V: V, C: chunk, Erases: erases, Decays: decays, Plan: plan(K)}
+func NewDelta(B, T, H, K, V int, dtype dtypes.DType, parts Parts) (Delta, error) {
+	d := Delta{B: B, T: T, H: H, K: K, V: V, C: chunk, Parts: parts}
 	switch dtype {
 	case dtypes.BFloat16:
 		d.DType = triton.BF16
@@ -30,9 +30,13 @@ func NewDelta(B, T, H, K, V int, dtype dtypes.DType, erases, decays bool) (Delta
 	default:
 		return d, fmt.Errorf("kernels: delta: %s: must be bfloat16 or float32", dtype)
 	}
+	d.Plan = plan(K, d.DType)
 	widths := []int{16, 32, 64, 128, 256}
+	if d.DType == triton.F32 {
+		widths = widths[:4] // a chunk of wider ones does not fit a multiprocessor
+	}
 	if !slices.Contains(widths, K) || !slices.Contains(widths, V) {
-		return d, fmt.Errorf("kernels: delta: key width %d, value width %d: must be among %v", K, V, widths)
+		return d, fmt.Errorf("kernels: delta: key width %d, value width %d: must be among %v for %s", K, V, widths, dtype)
 	}
 	tokens := d.chunks() * d.C
 	if n := B * H * max(tokens*max(K, V), d.chunks()*K*V); n > math.MaxInt32 || B*H > 65535 {
@@ -47,21 +51,31 @@ func (d Delta) Pays() bool {
 }
 
 // Apply evaluates the problem in a graph of a backend with kernels. Shapes are
-// those of delta.Inputs; g is float32 [B,T,H], first float32 [B,H,K,V]; e and g
-// are nil where the problem has none.
-func (d Delta) Apply(q, k, e, z, g, first *graph.Node) (o, last, u *graph.Node) {
+// those of delta.Inputs; g and rate are float32 [B,T,H], first float32 [B,H,K,V];
+// e, g and rate are read where the problem has them. y is what would be written
+// at rate 1.
+func (d Delta) Apply(q, k, e, z, rate, g, first *graph.Node) (o, last, y *graph.Node) {
 	xs := []*graph.Node{q, k, z, first}
 	if d.Decays {
 		xs = append(xs, graph.MaxScalar(g, forgotten))
 	}
-	if d.Erases {
+	if d.Erases && !d.Shared {
 		xs = append(xs, e)
 	}
-	forward, backward := d.Forward(), d.Backward()
-	out := grad.Custom(xs, func(xs []*graph.Node) []*graph.Node {
+	if d.Rated {
+		xs = append(xs, rate)
+	}
+	forward := d.Forward()
+	out := grad.CustomOf(xs, func(xs []*graph.Node) []*graph.Node {
 		return forward.call(xs...)
 	}, func(xs, ys, dys []*graph.Node) []*graph.Node {
-		all := map[string]*graph.Node{"do": dys[0], "dlast": dys[1], "du": dys[2]}
+		for i := range 2 {
+			if dys[i] == nil {
+				dys[i] = graph.ZerosLike(ys[i])
+			}
+		}
+		all := map[string]*graph.Node{"do": dys[0], "dlast": dys[1], "dy": dys[2]}
+		backward := d.Backward(dys[2] != nil)
 		for i, x := range xs {
 			all[forward.In[i].Name] = x
 		}

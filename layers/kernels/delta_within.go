@@ -7,7 +7,7 @@ import (
 // sums adds up the log-decays inside each chunk: G_r = Σ_{i<=r} g_i.
 func (d Delta) sums() *Kernel {
 	k := New(d.name("sums"), 1, 1, d.chunks(), d.B*d.H)
-	g := k.In("g", F32, d.B, d.T, d.H)
+	g := d.numbers(k, "g")
 	sums := k.Out("sums", F32, d.sumsDims()...)
 	c := k.Program(0)
 	b, h := d.head(k, 1)
@@ -27,8 +27,14 @@ const slice = 32
 // number them.
 func (d Delta) within() *Kernel {
 	k := New(d.name("within"), 1, 2, d.chunks(), d.B*d.H)
-	keys, erase := d.keys(k, "k"), d.keys(k, "e")
-	var sums *Memory
+	keys := d.keys(k, "k")
+	var erase, rate, sums *Memory
+	if !d.Shared {
+		erase = d.keys(k, "e")
+	}
+	if d.Rated {
+		rate = d.numbers(k, "rate")
+	}
 	if d.Decays {
 		sums = k.In("sums", F32, d.sumsDims()...)
 	}
@@ -56,31 +62,39 @@ func (d Delta) within() *Kernel {
 		next, e, key := make([]*Tile, len(acc)), make([]*Tile, n), make([]*Tile, n)
 		for i := range n {
 			t, exist := d.tokens(k, c, i*block, block)
-			e[i], key[i] = rows(erase, b, t, h, channels, exist), rows(keys, b, t, h, channels, exist).T()
+			key[i] = rows(keys, b, t, h, channels, exist)
+			e[i] = key[i]
+			if !d.Shared {
+				e[i] = rows(erase, b, t, h, channels, exist)
+			}
 		}
-		lower(func(i, j, at int) { next[at] = d.dotAdd(acc[at], e[i], key[j]) })
+		lower(func(i, j, at int) { next[at] = d.dotAdd(acc[at], e[i], key[j].T()) })
 		return next
 	})
 
 	r := k.Range(block)
-	G := make([]*Tile, n)
-	for i := range G {
+	G, β := make([]*Tile, n), make([]*Tile, n)
+	for i := range n {
 		if d.Decays {
 			G[i] = sums.Load(b, h, c, r.Add(i*block))
+		}
+		if d.Rated {
+			t, exist := d.tokens(k, c, i*block, block)
+			β[i] = rate.LoadIf(exist, b, t, h).Row()
 		}
 	}
 	T, A := map[[2]int]*Tile{}, map[[2]int]*Tile{}
 	lower(func(i, j, at int) {
+		x := products[at]
 		switch {
 		case i == j && d.Decays:
-			T[[2]int{i, j}] = products[at].Mul(decay(k, G[i], G[j], 1))
+			x = x.Mul(decay(k, G[i], G[j], 1))
 		case i == j:
-			T[[2]int{i, j}] = r.Col().AtLeast(r.Row().Add(1)).Where(products[at], 0)
+			x = r.Col().AtLeast(r.Row().Add(1)).Where(x, 0)
 		case d.Decays:
-			T[[2]int{i, j}] = products[at].Mul(G[i].Col().Sub(G[j].Row()).Exp())
-		default:
-			T[[2]int{i, j}] = products[at]
+			x = x.Mul(G[i].Col().Sub(G[j].Row()).Exp())
 		}
+		T[[2]int{i, j}] = scaled(x, β[j])
 	})
 	dot := func(a, b *Tile) *Tile { return Dot(a, b, d.precision()) }
 	for i := range n {

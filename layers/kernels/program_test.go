@@ -62,7 +62,7 @@ func TestRewrite(t *testing.T) {
 
 // The lean kernels give the same outputs as those that also serve the reader.
 func TestLean(t *testing.T) {
-	d := Delta{B: 1, T: 40, H: 2, K: 16, V: 32, C: 16, DType: triton.BF16, Erases: true, Decays: true, Plan: plan(16)}
+	d := Delta{B: 1, T: 40, H: 2, K: 16, V: 32, C: 16, DType: triton.BF16, Parts: Parts{Erases: true, Decays: true, Rated: true}, Plan: plan(16, triton.BF16)}
 	f := d.Forward()
 	in := map[string]*triton.Buffer{}
 	for n, a := range f.In {
@@ -80,7 +80,7 @@ func TestLean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"o", "last", "u"} {
+	for _, name := range []string{"o", "last", "y"} {
 		for i, v := range want[name].Values {
 			if got[name].Values[i] != v {
 				t.Fatalf("%s[%d] = %g without saving and %g with", name, i, got[name].Values[i], v)

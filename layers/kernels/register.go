@@ -20,7 +20,7 @@ var Registry = []Entry{
 	{
 		Name:     "delta",
 		Replaces: "the chunked form of the delta rule and of additive states, with a decay a head or none",
-		Range:    "bfloat16 and float32; key and value widths 16, 32, 64, 128 or 256",
+		Range:    "key and value widths 16, 32, 64, 128 and, for bfloat16, 256; bfloat16 and float32",
 		Pays:     "bfloat16, widths 64, 128 and 256, from 256 tokens on",
 		Tolerance: map[triton.DType]Tolerance{
 			triton.BF16: {Value: 1e-2, Gradient: 2e-2},
