@@ -1,0 +1,207 @@
+package kernels_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/kalmarz/kalmarz/layers/check"
+	"github.com/kalmarz/kalmarz/layers/kalman"
+	"github.com/kalmarz/kalmarz/layers/kernels"
+	"github.com/kalmarz/kalmarz/layers/triton"
+)
+
+// filter is a problem for the filter's kernels, as they read it.
+type filter struct {
+	kernels.Kalman
+	a    *kalman.Arrays
+	mask []float64
+}
+
+func newFilter(rng *rand.Rand, f kernels.Kalman, process func(i int) (a, p float64)) filter {
+	a := kalman.Random(rng, f.B, f.T, f.M, f.S, true)
+	for i := range a.A {
+		if process != nil {
+			a.A[i], a.P[i] = process(i)
+		}
+	}
+	for _, x := range []*[]float64{&a.V, &a.Precision, &a.K, &a.Q} {
+		*x = round(f.DType, *x)
+	}
+	for _, x := range []*[]float64{&a.A, &a.P, &a.Lambda, &a.Eta} {
+		*x = round(triton.F32, *x)
+	}
+	p := filter{Kalman: f, a: a}
+	if f.Masked {
+		for range f.B * f.T {
+			p.mask = append(p.mask, float64(rng.IntN(2)))
+		}
+	}
+	return p
+}
+
+func (p filter) inputs() map[string][]float64 {
+	a := p.a
+	return map[string][]float64{"v": a.V, "precision": a.Precision, "k": a.K, "q": a.Q, "a": a.A, "p": a.P, "lambda": a.Lambda, "eta": a.Eta, "mask": p.mask}
+}
+
+// run interprets a function on arrays by name, beside those that are there.
+func (p filter) run(t *testing.T, f *kernels.Function, arrays map[string][]float64, there map[string]*triton.Buffer) map[string]*triton.Buffer {
+	t.Helper()
+	all := map[string]*triton.Buffer{}
+	for name, x := range there {
+		all[name] = x
+	}
+	for _, in := range f.In {
+		if x := arrays[in.Name]; x != nil {
+			all[in.Name] = triton.FromFloat64(in.DType, x, in.Dims...)
+		}
+	}
+	out, err := f.Run(all)
+	if err != nil {
+		t.Fatalf("%s: %v", f.Name, err)
+	}
+	return out
+}
+
+// reference filters the tokens that are there, row by row: pads have neither
+// outputs nor gradients.
+func (p filter) reference(t *testing.T, d *kalman.Result) (*kalman.Result, *kalman.Arrays) {
+	t.Helper()
+	out, grad := &kalman.Result{}, &kalman.Arrays{A: make([]float64, p.M*p.S), P: make([]float64, p.M*p.S)}
+	for b := range p.B {
+		row := func(x []float64) []float64 { n := len(x) / p.B; return x[b*n : (b+1)*n] }
+		kept := func(x []float64, width int) (y []float64) {
+			for t := range p.T {
+				if p.mask == nil || p.mask[b*p.T+t] != 0 {
+					y = append(y, row(x)[t*width:][:width]...)
+				}
+			}
+			return y
+		}
+		widen := func(to *[]float64, x []float64, width int) {
+			for t := range p.T {
+				if p.mask != nil && p.mask[b*p.T+t] == 0 {
+					*to = append(*to, make([]float64, width)...)
+					continue
+				}
+				*to, x = append(*to, x[:width]...), x[width:]
+			}
+		}
+		a := &kalman.Arrays{B: 1, M: p.M, S: p.S, V: kept(p.a.V, p.M), Precision: kept(p.a.Precision, p.M), K: kept(p.a.K, p.S), Q: kept(p.a.Q, p.S),
+			A: p.a.A, P: p.a.P, Lambda: row(p.a.Lambda), Eta: row(p.a.Eta)}
+		a.T = len(a.V) / p.M
+		r, err := kalman.Reference(a, p.Prior)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := kalman.ReferenceGradient(a, p.Prior, &kalman.Result{Y: kept(d.Y, p.M), YVar: kept(d.YVar, p.M), Lambda: row(d.Lambda), Eta: row(d.Eta)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		widen(&out.Y, r.Y, p.M)
+		widen(&out.YVar, r.YVar, p.M)
+		out.Lambda, out.Eta = append(out.Lambda, r.Lambda...), append(out.Eta, r.Eta...)
+		widen(&grad.V, g.V, p.M)
+		widen(&grad.Precision, g.Precision, p.M)
+		widen(&grad.K, g.K, p.S)
+		widen(&grad.Q, g.Q, p.S)
+		grad.Lambda, grad.Eta = append(grad.Lambda, g.Lambda...), append(grad.Eta, g.Eta...)
+		for i := range g.A {
+			grad.A[i], grad.P[i] = grad.A[i]+g.A[i], grad.P[i]+g.P[i]
+		}
+	}
+	return out, grad
+}
+
+// check runs a problem forward and backward and compares all results.
+func (p filter) check(t *testing.T, name string, rng *rand.Rand, value, gradient float64) {
+	t.Helper()
+	random := func(dtype triton.DType, dims ...int) []float64 { return round(dtype, check.Random(rng, 1, dims...).Values) }
+	d := &kalman.Result{Y: random(p.DType, p.B, p.T, p.M), YVar: random(p.DType, p.B, p.T, p.M), Lambda: random(triton.F32, p.B, p.M, p.S), Eta: random(triton.F32, p.B, p.M, p.S)}
+	if !p.Variance {
+		clear(d.YVar)
+	}
+	want, grad := p.reference(t, d)
+	compare := func(what string, got *triton.Buffer, want []float64, limit float64) {
+		t.Helper()
+		if e := check.RelErr(sumParts(got, len(want), p.Kalman), want); !(e <= limit) {
+			t.Errorf("%s: %s is off by %.1e, more than %.0e", name, what, e, limit)
+		} else {
+			t.Logf("%s: %s %.1e", name, what, e)
+		}
+	}
+	got := p.run(t, p.Forward(), p.inputs(), nil)
+	compare("y", got["y"], want.Y, value)
+	compare("last λ", got["last_lambda"], want.Lambda, value)
+	compare("last η", got["last_eta"], want.Eta, value)
+	if p.Variance {
+		compare("y_var", got["y_var"], want.YVar, value)
+	}
+	got = p.run(t, p.Backward(), map[string][]float64{"dy": d.Y, "dy_var": d.YVar, "dlast_lambda": d.Lambda, "dlast_eta": d.Eta}, got)
+	for what, w := range map[string][]float64{"dv": grad.V, "dprecision": grad.Precision, "dk_parts": grad.K, "dq_parts": grad.Q,
+		"da_parts": grad.A, "dp_parts": grad.P, "dlambda": grad.Lambda, "deta": grad.Eta} {
+		compare(what, got[what], w, gradient)
+	}
+}
+
+// sumParts adds up what programs left in parts: [B,parts,n] for tokens, [B,N,n] for
+// what all rows share.
+func sumParts(x *triton.Buffer, n int, f kernels.Kalman) []float64 {
+	values := x.Float64()
+	if len(values) == n {
+		return values
+	}
+	out := make([]float64, n)
+	rows := f.B
+	if n == f.M*f.S {
+		rows = 1
+	}
+	each := n / rows
+	for i, v := range values {
+		out[i/(len(values)/rows)*each+i%each] += v
+	}
+	return out
+}
+
+// TestKalman compares forward and backward with the float64 recurrence.
+func TestKalman(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	limits := kernels.Find("kalman").Tolerance
+	still := func(int) (a, p float64) { return 1, 0 }
+	fast := func(i int) (a, p float64) { return 0.01 * float64(i%5), 1 }
+	quiet := func(i int) (a, p float64) { return 0.95, 1e-12 }
+	plan := func(channels, ahead, turn, chunks int) kernels.KalmanPlan {
+		return kernels.KalmanPlan{Channels: channels, Ahead: ahead, Turn: turn, Chunks: chunks}
+	}
+	for _, c := range []struct {
+		name       string
+		B, T, M, S int
+		parts      kernels.KalmanParts
+		plan       kernels.KalmanPlan
+		process    func(i int) (a, p float64)
+		bf16       bool
+	}{
+		{"one level", 2, 32, 16, 16, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 1), nil, false},
+		{"one level, bfloat16", 2, 32, 16, 16, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 1), nil, true},
+		{"without variance, ragged", 1, 37, 6, 5, kernels.KalmanParts{}, plan(4, 2, 4, 1), nil, false},
+		{"one token", 1, 1, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 1), nil, false},
+		{"prior", 1, 24, 8, 4, kernels.KalmanParts{Variance: true, Prior: true}, plan(8, 4, 4, 1), nil, false},
+		{"prior without variance, two levels", 1, 24, 8, 4, kernels.KalmanParts{Prior: true}, plan(8, 2, 4, 3), nil, false},
+		{"padding", 2, 30, 8, 4, kernels.KalmanParts{Variance: true, Masked: true}, plan(8, 4, 8, 1), nil, false},
+		{"padding, two levels", 2, 30, 8, 4, kernels.KalmanParts{Variance: true, Masked: true}, plan(4, 2, 4, 3), nil, false},
+		{"two levels", 2, 64, 16, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 4), nil, false},
+		{"two levels, ragged", 1, 83, 6, 3, kernels.KalmanParts{Variance: true}, plan(4, 4, 8, 5), nil, false},
+		{"a chunk past the end", 1, 17, 4, 4, kernels.KalmanParts{Variance: true}, plan(4, 2, 4, 4), nil, false},
+		{"no decay, no noise", 1, 64, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 2), still, false},
+		{"fast decay", 1, 64, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 2), fast, false},
+		{"nearly no noise", 1, 64, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 2), quiet, false},
+		{"long", 1, 1024, 4, 4, kernels.KalmanParts{Variance: true}, plan(4, 4, 8, 8), nil, false},
+	} {
+		f := kernels.Kalman{B: c.B, T: c.T, M: c.M, S: c.S, DType: triton.F32, KalmanParts: c.parts, Plan: c.plan}
+		if c.bf16 {
+			f.DType = triton.BF16
+		}
+		limit := limits[f.DType]
+		newFilter(rng, f, c.process).check(t, c.name, rng, limit.Value, limit.Gradient)
+	}
+}
