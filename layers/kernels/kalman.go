@@ -234,12 +234,6 @@ func (w *program) token(x tokens, t *Tile, raw []*Tile) (y token) {
 		raw = raw[1:]
 		return r
 	}
-	row := func(t *Tile) *Tile {
-		if t == nil {
-			return nil
-		}
-		return t.Row()
-	}
 	y.v, y.precision, y.dy, y.dVar = row(next(x.v)), row(next(x.precision)), row(next(x.dy)), row(next(x.dVar))
 	y.k, y.q = col(next(x.k)), col(next(x.q))
 	if mask := next(x.mask); mask != nil {
@@ -281,6 +275,13 @@ func (w *program) walk(x tokens, carry []*Tile, begin func(turn *Tile, carry []*
 		return append(carry[:n:n], raw...)
 	})
 	return out[:n]
+}
+
+func row(x *Tile) *Tile {
+	if x == nil {
+		return nil
+	}
+	return x.Row()
 }
 
 // here chooses between what a token makes of tiles and what they were before it.

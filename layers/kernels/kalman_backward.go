@@ -126,33 +126,59 @@ func (f Kalman) reverse() *Kernel {
 		D = w.lanes(w.In("exit_mean", F32, w.chunkDims()...), 0, w.b, w.n)
 		E = w.lanes(w.In("exit_variance", F32, w.chunkDims()...), 0, w.b, w.n)
 	}
-	x := w.observed()
+	some := w.observed() // what moves the state
+	x := some
 	x.query(&w)
 	x.gradients(&w)
 	keptP, keptMean := w.kept()
-	out := gradients{
+	out := struct{ v, precision, k, q *Memory }{
 		v: w.Out("dv", w.DType, w.channelDims()...), precision: w.Out("dprecision", w.DType, w.channelDims()...),
 		k: w.Out("dk_parts", F32, w.B, w.blocks(), w.T, w.S), q: w.Out("dq_parts", F32, w.B, w.blocks(), w.T, w.S)}
-	zero := w.Full(F32, 0, w.a.Dims()...)
+	n, zero := w.Plan.Turn, w.Full(F32, 0, w.a.Dims()...)
+	order := w.Range(n)
 	d := w.For(w.turns(), 1, []*Tile{D, E, zero, zero, zero}, func(i *Tile, d []*Tile) []*Tile {
 		turn := w.n.Mul(w.turns()).Add(w.turns() - 1).Sub(i)
-		first := turn.Mul(w.Plan.Turn)
-		s := belief{w.lanes(keptP, 0, w.b, turn), w.lanes(keptMean, 0, w.b, turn)}
-		at := func(i int) *Tile { return first.Add(i) }
-		var xs []token
-		for i := range w.Plan.Turn {
-			xs = append(xs, w.token(x, at(i), w.read(x, at(i))))
+		first := turn.Mul(n)
+		s := []*Tile{w.lanes(keptP, 0, w.b, turn), w.lanes(keptMean, 0, w.b, turn)}
+		var raw [][]*Tile
+		for i := range n - 1 {
+			raw = append(raw, w.read(some, first.Add(i)))
 		}
-		states := []belief{s}
-		for _, x := range xs[:w.Plan.Turn-1] {
-			next := w.move(s, x).belief
-			c := here(x, []*Tile{next.P, next.mean}, []*Tile{s.P, s.mean})
-			s = belief{c[0], c[1]}
+		states := [][]*Tile{s}
+		for i := range n - 1 {
+			x := w.token(some, first.Add(i), raw[i])
+			y := w.move(belief{s[0], s[1]}, x)
+			s = here(x, []*Tile{y.P, y.mean}, s)
 			states = append(states, s)
 		}
-		for i := w.Plan.Turn - 1; i >= 0; i-- {
-			d = here(xs[i], w.pull(at(i), xs[i], states[i], d, out), d)
+		// What was read is read again, one token ahead, to hold less at a time.
+		all := w.read(x, first.Add(n-1))
+		dk := w.Full(F32, 0, w.s.Dims()[0], n)
+		dq := dk
+		for i := n - 1; i >= 0; i-- {
+			now := all
+			if i > 0 {
+				all = w.read(x, first.Add(i-1))
+			}
+			t := first.Add(i)
+			x := w.token(x, t, now)
+			next, tok := w.pull(x, belief{states[i][0], states[i][1]}, d)
+			d = here(x, next, d)
+			if x.here != nil {
+				for _, y := range []**Tile{&tok.v, &tok.precision, &tok.k, &tok.q} {
+					*y = x.here.Where(*y, 0.0)
+				}
+			}
+			own := both(w.exists(t), w.channels)
+			out.v.StoreIf(own, tok.v.To(w.DType), w.b, t, w.m)
+			out.precision.StoreIf(own, tok.precision.To(w.DType), w.b, t, w.m)
+			here := order.Equal(i).Row()
+			dk, dq = here.Where(tok.k.Col(), dk), here.Where(tok.q.Col(), dq)
 		}
+		t := first.Add(order)
+		own := both(row(w.exists(t)), col(w.states))
+		out.k.StoreIf(own, dk, w.b, w.Program(0), t.Row(), w.s.Col())
+		out.q.StoreIf(own, dq, w.b, w.Program(0), t.Row(), w.s.Col())
 		return d
 	})
 	w.setLanes(w.Out("da_parts", F32, w.chunkDims()...), d[3].Add(d[2].Mul(w.a).Mul(2)), w.b, w.n)
@@ -163,26 +189,20 @@ func (f Kalman) reverse() *Kernel {
 	return w.Kernel
 }
 
-// gradients are where those of tokens are written.
-type gradients struct{ v, precision, k, q *Memory }
+// share is a program's share of a token's gradients: v, Λ [C], k, q [S].
+type share struct{ v, precision, k, q *Tile }
 
-// pull takes d = D, E and the sums so far of the gradients of a², a and p over token
-// t, with the state s before it, and writes the gradients of the token.
-func (w *program) pull(t *Tile, x token, s belief, d []*Tile, to gradients) []*Tile {
+// pull takes d = D, E and the sums so far of the gradients of a², a and p over a
+// token, with the state s before it.
+func (w *program) pull(x token, s belief, d []*Tile) (next []*Tile, to share) {
 	D, E, da2, da, dp := d[0], d[1], d[2], d[3], d[4]
 	y := w.move(s, x)
-	set := func(m *Memory, sum, exist *Tile, at ...any) {
-		if x.here != nil {
-			sum = x.here.Where(sum, 0.0)
-		}
-		m.StoreIf(both(w.exists(t), exist), sum.To(m.DType()), at...)
-	}
 	mean, P := w.seen(y.belief)
 	dq := mean.Mul(x.dy)
 	dMean, dP := w.asked(x)
 	D = D.Add(dMean)
 	if w.Variance {
-		dq = dq.Add(P.Mul(x.dVar).Mul(x.q).Mul(2))
+		dq = dq.Add(P.Mul(x.dVar).Mul(x.q.Add(x.q)))
 		E = E.Add(dP)
 	}
 	if w.Prior {
@@ -192,20 +212,19 @@ func (w *program) pull(t *Tile, x token, s belief, d []*Tile, to gradients) []*T
 			da2, dp = da2.Add(asked.Mul(y.P)), dp.Add(asked)
 		}
 	}
-	block := w.Program(0)
-	set(to.q, dq.Sum(1), w.states, w.b, block, t, w.s)
-
 	surprise := x.v.Sub(x.k.Mul(y.predicted))
 	F := E.Add(D.Mul(y.lk).Mul(surprise))
 	DP := D.Mul(y.P)
 	DPk, DPe := DP.Mul(x.k), DP.Mul(surprise)
 	dφk := F.Mul(y.P).Mul(y.P).Mul(x.k).Neg()
-	set(to.v, D.Mul(y.weight).Sum(0), w.channels, w.b, t, w.m)
-	set(to.precision, DPe.Add(dφk).Mul(x.k).Sum(0), w.channels, w.b, t, w.m)
-	set(to.k, DPe.Sub(DPk.Mul(y.predicted)).Add(dφk.Add(dφk)).Mul(x.precision).Sum(1), w.states, w.b, block, t, w.s)
-
+	to = share{
+		v:         D.Mul(y.weight).Sum(0),
+		precision: DPe.Add(dφk).Mul(x.k).Sum(0),
+		k:         DPe.Sub(DPk.Mul(y.predicted)).Add(dφk.Add(dφk)).Mul(x.precision).Sum(1),
+		q:         dq.Sum(1),
+	}
 	Dg, R := D.Mul(y.g), F.Mul(y.g).Mul(y.g)
-	return []*Tile{w.a.Mul(Dg), w.a2.Mul(R), da2.Add(R.Mul(s.P)), da.Add(Dg.Mul(s.mean)), dp.Add(R)}
+	return []*Tile{w.a.Mul(Dg), w.a2.Mul(R), da2.Add(R.Mul(s.P)), da.Add(Dg.Mul(s.mean)), dp.Add(R)}, to
 }
 
 // Backward is the gradient of Forward, whose inputs and outputs it reads beside

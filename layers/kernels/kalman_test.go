@@ -116,7 +116,9 @@ func (p filter) reference(t *testing.T, d *kalman.Result) (*kalman.Result, *kalm
 // check runs a problem forward and backward and compares all results.
 func (p filter) check(t *testing.T, name string, rng *rand.Rand, value, gradient float64) {
 	t.Helper()
-	random := func(dtype triton.DType, dims ...int) []float64 { return round(dtype, check.Random(rng, 1, dims...).Values) }
+	random := func(dtype triton.DType, dims ...int) []float64 {
+		return round(dtype, check.Random(rng, 1, dims...).Values)
+	}
 	d := &kalman.Result{Y: random(p.DType, p.B, p.T, p.M), YVar: random(p.DType, p.B, p.T, p.M), Lambda: random(triton.F32, p.B, p.M, p.S), Eta: random(triton.F32, p.B, p.M, p.S)}
 	if !p.Variance {
 		clear(d.YVar)
