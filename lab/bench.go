@@ -26,7 +26,7 @@ var benchOptions = option.Set{
 	{Name: "T", Kind: option.Int, Default: 128, Range: positive, Help: "tokens"},
 	{Name: "H", Kind: option.Int, Default: 2, Range: positive, Help: "heads"},
 	{Name: "D", Kind: option.Int, Default: 32, Range: positive, Help: "key and value width of a head"},
-	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; everything is computed in float32"},
+	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; bfloat16 ones also in the narrow form, which stores in bfloat16 what lies between products"},
 	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths"},
 	{Name: "repeat", Kind: option.Int, Default: 20, Range: positive, Help: "timed calls after a warm-up; the median is printed"},
 }
@@ -71,6 +71,9 @@ func bench(ctx context.Context, s *Session, args []string) error {
 			return fmt.Errorf("bench: chunks = %s: must be powers of two with commas", o.Word("chunks"))
 		}
 		forms = append(forms, delta.Form{Chunk: n})
+		if o.Word("dtype") == "bfloat16" {
+			forms = append(forms, delta.Form{Chunk: n, Narrow: true})
+		}
 	}
 	be, err := s.open()
 	if err != nil {
@@ -125,6 +128,9 @@ func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool,
 		dtype = dtypes.BFloat16
 	}
 	row = BenchRow{Form: fmt.Sprintf("chunk %d", form.Chunk), Pass: "forward"}
+	if form.Narrow {
+		row.Form += ", narrow"
+	}
 	if gradients {
 		row.Pass = "with gradients"
 	}

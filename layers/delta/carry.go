@@ -14,7 +14,7 @@ const inlineChunks = 64
 // carry hands the state from chunk to chunk: y [R,C,K] or nil, u [R,C,V], the
 // keys k [R,C,K] decayed to the chunk's end, its total decay [R,K or 1,1] or
 // nil, s [B,H,K,V]. It returns the states on entry [R,K,V], the last one
-// [B,H,K,V], and v [R,C,V].
+// [B,H,K,V], and v [R,C,V]. s and total are float32 where the rest is bfloat16.
 //
 //	v = u - y s        s <- total∘s + kᵀ v
 //
@@ -83,14 +83,14 @@ func (c crossing) inline(backward bool, reads []*Node, s *Node, body func(x []*N
 func (c crossing) forward(xs []*Node) []*Node {
 	reads := append([]*Node{xs[0], xs[1]}, xs[3:]...)
 	last, out := c.run(false, reads, xs[2], func(x []*Node, s *Node) (*Node, []*Node) {
-		v, next := x[0], s
+		v, next, seen := x[0], s, c.l.narrow(s)
 		if c.erases {
-			v = Sub(v, grad.NN.Of(x[2], s))
+			v = c.l.narrow(Sub(grad.Wide(v), grad.NN.Wide(x[2], seen)))
 		}
 		if c.decays {
 			next = Mul(s, x[len(x)-1])
 		}
-		return Add(next, grad.TN.Of(x[1], v)), []*Node{s, v}
+		return Add(next, grad.TN.Wide(x[1], v)), []*Node{seen, v}
 	})
 	return []*Node{out[0], last, out[1]}
 }
@@ -99,23 +99,24 @@ func (c crossing) backward(xs, ys, ds []*Node) []*Node {
 	entry, v := ys[0], ys[2]
 	reads := append([]*Node{xs[1], ds[0], ds[2]}, xs[3:]...)
 	first, out := c.run(true, reads, ds[1], func(x []*Node, r *Node) (*Node, []*Node) {
-		dv, next := Add(x[2], grad.NN.Of(x[0], r)), r
+		seen, next := c.l.narrow(r), r
+		dv := c.l.narrow(Add(grad.Wide(x[2]), grad.NN.Wide(x[0], seen)))
 		if c.decays {
 			next = Mul(r, x[len(x)-1])
 		}
-		next = Add(next, x[1])
+		next = Add(next, grad.Wide(x[1]))
 		if c.erases {
-			next = Sub(next, grad.TN.Of(x[3], dv))
+			next = Sub(next, grad.TN.Wide(x[3], dv))
 		}
-		return next, []*Node{r, dv}
+		return next, []*Node{seen, dv}
 	})
 	leaving, dv := out[0], out[1]
-	dxs := []*Node{dv, grad.NT.Of(v, leaving), first}
+	dxs := []*Node{dv, c.l.narrow(grad.NT.Wide(v, leaving)), first}
 	if c.erases {
-		dxs = append(dxs, Neg(grad.NT.Of(dv, entry)))
+		dxs = append(dxs, c.l.narrow(Neg(grad.NT.Wide(dv, entry))))
 	}
 	if c.decays {
-		dt := ReduceAndKeep(Mul(leaving, entry), ReduceSum, -1)
+		dt := ReduceAndKeep(Mul(grad.Wide(leaving), grad.Wide(entry)), ReduceSum, -1)
 		if xs[len(xs)-1].Shape().Dim(1) == 1 {
 			dt = ReduceAndKeep(dt, ReduceSum, 1)
 		}

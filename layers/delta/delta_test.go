@@ -87,7 +87,7 @@ func compare(t *testing.T, name string, a *Arrays, dtype dtypes.DType, form func
 }
 
 func chunkedBy(c int) func(Inputs) Outputs {
-	return func(in Inputs) Outputs { return Chunked(in, c) }
+	return func(in Inputs) Outputs { return Run(in, Form{Chunk: c}) }
 }
 
 func TestFormsAgreeWithReference(t *testing.T) {
