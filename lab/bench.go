@@ -26,6 +26,7 @@ var benchOptions = option.Set{
 	{Name: "T", Kind: option.Int, Default: 128, Range: positive, Help: "tokens"},
 	{Name: "H", Kind: option.Int, Default: 2, Range: positive, Help: "heads"},
 	{Name: "D", Kind: option.Int, Default: 32, Range: positive, Help: "key and value width of a head"},
+	{Name: "decay", Kind: option.Word, Default: "all", Choices: []string{"all", "none", "head", "channel", "additive"}, Help: "which recurrences: the delta rule without decay, with one a head or a channel, or without erasing"},
 	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; bfloat16 ones also in the narrow form, which stores in bfloat16 what lies between products"},
 	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths"},
 	{Name: "repeat", Kind: option.Int, Default: 20, Range: positive, Help: "timed calls after a warm-up; the median is printed"},
@@ -81,10 +82,13 @@ func bench(ctx context.Context, s *Session, args []string) error {
 	}
 	var rows []BenchRow
 	for _, r := range []struct {
-		name   string
-		decays int
-		erase  bool
-	}{{"delta rule", 0, true}, {"delta, a decay a head", 1, true}, {"delta, a decay a channel", o.Int("D"), true}, {"additive, a decay a head", 1, false}} {
+		which, name string
+		decays      int
+		erase       bool
+	}{{"none", "delta rule", 0, true}, {"head", "delta, a decay a head", 1, true}, {"channel", "delta, a decay a channel", o.Int("D"), true}, {"additive", "additive, a decay a head", 1, false}} {
+		if which := o.Word("decay"); which != "all" && which != r.which {
+			continue
+		}
 		for _, f := range forms {
 			for _, gradients := range []bool{false, true} {
 				if ctx.Err() != nil {
