@@ -49,7 +49,7 @@ func chunked(in Inputs, form Form, base int) Outputs {
 	if C < 1 || C&(C-1) != 0 {
 		exceptions.Panicf("delta: chunk = %d: must be a power of two", C)
 	}
-	l := layout{B: in.Q.Shape().Dim(0), T: T, H: in.Q.Shape().Dim(2), C: C, N: (T + C - 1) / C}
+	l := layout{B: in.Q.Shape().Dim(0), T: T, H: in.Q.Shape().Dim(2), C: C, N: wholeTurns((T + C - 1) / C)}
 	l.dtype = grad.Wide(in.Q).DType()
 	if form.Narrow {
 		l.dtype = in.Q.DType()

@@ -145,7 +145,7 @@ func TestNarrowInputsAreSolvedWide(t *testing.T) {
 // What the narrow form stores between products is rounded to 8 bits, 1.6e-3 each
 // time on average; a result takes a handful of such roundings.
 func TestNarrowStorageCostsAFewRoundings(t *testing.T) {
-	const T, K, V = 150, 16, 8
+	const T, K, V = 40, 16, 8
 	for _, decays := range []int{0, 1, K} {
 		a := problem(rand.New(rand.NewPCG(8, 8)), 2, T, 2, K, V, decays, 0.1, true, true)
 		for _, x := range a.inputs() {
@@ -154,7 +154,7 @@ func TestNarrowStorageCostsAFewRoundings(t *testing.T) {
 			}
 		}
 		want, wantGrad, w := referenceOf(t, a)
-		fn, ins := graphOf(a, func(in Inputs) Outputs { return Run(in, Form{Chunk: 32, Narrow: true}) })
+		fn, ins := graphOf(a, func(in Inputs) Outputs { return Run(in, Form{Chunk: 16, Narrow: true}) })
 		outs, grads, err := check.Gradients(check.Backend(), dtypes.BFloat16, fn, ins, w)
 		if err != nil {
 			t.Fatal(err)
