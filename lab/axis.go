@@ -32,6 +32,10 @@ var Axes = []*Axis{
 	{"mixer", "the whole mixer", "mixer", []string{"kaczmarz", "gdn", "deltanet", "linear"}, ""},
 	{"depth", "number of blocks", "layers", []string{"1", "2", "4"}, ""},
 	{"width", "model width", "width", []string{"16", "32", "64"}, ""},
+	{"optimizer", "what updates the hidden matrices", "optimizer", []string{"adamw", "muon", "normuon"}, ""},
+	{"schedule", "learning rate after the warm-up", "schedule", []string{"cosine", "wsd", "constant"}, ""},
+	{"precision", "of projections and what mixers read", "precision", []string{"float32", "bf16"}, ""},
+	{"accumulate", "parts of a batch whose gradients are added up", "accumulate", []string{"1", "2", "4"}, ""},
 	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""},
 }
 
@@ -55,9 +59,12 @@ func (a *Axis) baseline(words []string) (*Experiment, error) {
 	return Parse(words)
 }
 
-// covers tells whether the axis may change a key. Another mixer brings its own
-// options with it.
+// covers tells whether the axis may change a key. Another mixer, optimizer or
+// schedule brings its own options with it.
 func (a *Axis) covers(key string) bool {
+	if c := chooserOf(key); c != nil && c.key == a.Key {
+		return true
+	}
 	return key == a.Key || a.Key == "mixer" && strings.HasPrefix(key, "mixer.") || strings.HasPrefix(key, a.Key+"@")
 }
 

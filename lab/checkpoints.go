@@ -11,6 +11,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 	gomodel "github.com/gomlx/gomlx/ml/model"
 
+	"github.com/kalmarz/kalmarz/layers/optim"
 	"github.com/kalmarz/kalmarz/layers/param"
 )
 
@@ -85,7 +86,7 @@ func stateVariables(set *param.Set) func(yield func(*gomodel.Variable) bool) {
 			parameters[e.Variable().Path()] = true
 		}
 		for v := range set.Store.IterVariables() {
-			if !parameters[v.Path()] && !yield(v) {
+			if !parameters[v.Path()] && !optim.IsAccumulated(v) && !yield(v) {
 				return
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/model"
+	"github.com/kalmarz/kalmarz/layers/optim"
 	"github.com/kalmarz/kalmarz/layers/option"
 )
 
@@ -41,9 +42,13 @@ var options = option.Set{
 	{Name: "residual_init", Kind: option.Word, Default: "plain", Choices: []string{"plain", "scaled"}, Help: "output projections of mixers and MLPs: as the others, or divided by √(2 layers)"},
 	{Name: "steps", Kind: option.Int, Default: 400, Range: positive, Help: "optimiser steps"},
 	{Name: "batch", Kind: option.Int, Default: 32, Range: positive, Help: "rows a step"},
-	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate of AdamW"},
+	{Name: "accumulate", Kind: option.Int, Default: 1, Range: positive, Help: "equal parts of a batch whose gradients are added up, one after the other: the same step in less memory"},
+	{Name: "precision", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bf16"}, Help: "of projections and what mixers read; bf16 keeps parameters, norms, gates, recurrences and loss in float32"},
+	{Name: "optimizer", Kind: option.Word, Default: "adamw", Choices: optim.Names(), Help: "what updates the hidden matrices; AdamW updates the rest"},
+	{Name: "schedule", Kind: option.Word, Default: "cosine", Choices: optim.ScheduleNames(), Help: "learning rate after the warm-up"},
+	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate"},
 	{Name: "warmup", Kind: option.Int, Default: 20, Range: [2]float64{0, 1 << 30}, Help: "steps of linear warm-up"},
-	{Name: "lr_floor", Kind: option.Float, Default: 0.01, Range: [2]float64{0, 1}, Help: "learning rate at the end of the cosine / lr"},
+	{Name: "lr_floor", Kind: option.Float, Default: 0.01, Range: [2]float64{0, 1}, Help: "learning rate at the end of the schedule / lr"},
 	{Name: "wd", Kind: option.Float, Default: 0.01, Range: nonNegative, Help: "decoupled weight decay of matrices and embeddings"},
 	{Name: "beta1", Kind: option.Float, Default: 0.9, Range: [2]float64{0, 1}, Help: "AdamW's β₁"},
 	{Name: "beta2", Kind: option.Float, Default: 0.95, Range: [2]float64{0, 1}, Help: "AdamW's β₂"},
@@ -61,11 +66,12 @@ var options = option.Set{
 
 // Experiment is one complete configuration: task, model and training.
 type Experiment struct {
-	option.Values                   // of options
-	Task          datasets.Task     // built from task.*
-	Model         *model.Model      // built from mixer.* and the task's vocabulary
-	given         map[string]string // canonical key -> text
-	live          map[string]bool   // canonical keys that compiled graphs take as inputs
+	option.Values                          // of options
+	Task          datasets.Task            // built from task.*
+	Model         *model.Model             // built from mixer.* and the task's vocabulary
+	chosen        map[string]option.Values // of choosers
+	given         map[string]string        // canonical key -> text
+	live          map[string]bool          // canonical keys that compiled graphs take as inputs
 	complete      []KeyValue
 }
 
@@ -100,6 +106,9 @@ func Parse(words []string) (*Experiment, error) {
 // With returns the experiment with one canonical key changed.
 func (e *Experiment) With(key, value string) (*Experiment, error) {
 	given := maps.Clone(e.given)
+	if c := chooserOf(key); c != nil && key == c.key {
+		c.without(value, given)
+	}
 	given[key] = value
 	return build(given)
 }
@@ -108,12 +117,13 @@ func build(raw map[string]string) (*Experiment, error) { return buildWith(raw, d
 
 // buildWith is build with another way to open the task.
 func buildWith(raw map[string]string, open opener) (*Experiment, error) {
-	e := &Experiment{given: map[string]string{}, live: map[string]bool{}}
+	e := &Experiment{given: map[string]string{}, chosen: map[string]option.Values{}, live: map[string]bool{}}
 	taskKind, kinds, err := kindsOf(raw)
 	if err != nil {
 		return nil, err
 	}
 	top, task, mix := map[string]string{}, map[string]string{}, map[string]string{}
+	training := map[string]map[string]string{"optimizer": {}, "schedule": {}}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		canonical, err := resolve(key, taskKind, kinds)
 		if err != nil {
@@ -129,12 +139,24 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 			top[canonical] = raw[key]
 		case group == "task":
 			task[name] = raw[key]
+		case chooserOf(group) != nil:
+			training[group][name] = raw[key]
 		default:
 			mix[name] = raw[key]
 		}
 	}
 	if e.Values, err = options.Parse("experiment", top); err != nil {
 		return nil, err
+	}
+	for _, c := range choosers {
+		if e.chosen[c.key], err = c.parse(e.Word(c.key), training[c.key]); err != nil {
+			return nil, err
+		}
+	}
+	if n, parts := e.Int("batch"), e.Int("accumulate"); n%parts != 0 {
+		return nil, fmt.Errorf("experiment: accumulate = %d: must divide batch = %d", parts, n)
+	} else if rows := e.Int("aux"); rows%parts != 0 {
+		return nil, fmt.Errorf("experiment: accumulate = %d: must divide aux = %d", parts, rows)
 	}
 	if c := e.Int("chunk"); c&(c-1) != 0 {
 		return nil, fmt.Errorf("experiment: chunk = %d: must be a power of two", c)
@@ -169,6 +191,9 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	for _, o := range options {
 		e.complete = append(e.complete, KeyValue{o.Name, option.Format(e.Values[o.Name])})
 	}
+	for _, c := range choosers {
+		e.complete = append(e.complete, c.describe(e.Word(c.key), e.chosen[c.key])...)
+	}
 	for _, o := range taskKind.Options {
 		e.complete = append(e.complete, KeyValue{"task." + o.Name, option.Format(e.Task.Info().Values[o.Name])})
 	}
@@ -179,7 +204,7 @@ func (e *Experiment) buildModel(kinds []*mixer.Kind, mix map[string]string) erro
 	info := e.Task.Info()
 	c := model.Config{
 		Vocab: info.Vocab, Classes: info.Classes, Width: e.Int("width"), MLP: e.Int("mlp"),
-		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"), FromLast: info.FromLast,
+		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"), FromLast: info.FromLast, BFloat16: e.Word("precision") == "bf16",
 	}
 	for i := range e.Int("layers") {
 		k := kinds[i%len(kinds)]
@@ -294,7 +319,9 @@ func (e *Experiment) graphKey() string {
 		switch {
 		case e.live[kv.Key]:
 			kv.Value = "#"
-		case slices.Contains([]string{"steps", "lr", "warmup", "lr_floor", "seed", "seeds", "eval_rows", "lengths", "save_every", "keep"}, kv.Key):
+		case strings.HasPrefix(kv.Key, "schedule.") || kv.Key == "optimizer.rest_lr" || kv.Key == "optimizer.rest_schedule":
+			continue // only the learning rates, which are inputs, follow from them
+		case slices.Contains([]string{"steps", "schedule", "lr", "warmup", "lr_floor", "seed", "seeds", "eval_rows", "lengths", "save_every", "keep"}, kv.Key):
 			continue
 		}
 		fmt.Fprintln(&b, kv.Key, kv.Value)

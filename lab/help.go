@@ -85,8 +85,21 @@ func helpOn(w io.Writer, name string) error {
 		{Name: "out", Kind: option.Word, Default: "runs", Help: "folder for results"},
 		{Name: "backend", Kind: option.Word, Default: "auto", Help: "go, xla:cpu, xla:cuda; auto = what is installed"},
 	}
-	_, err = io.WriteString(w, "\n"+optionTable("", append(place, options...))+"\nTask keys: tasks NAME. Mixer keys: mixers NAME.\n")
+	_, err = io.WriteString(w, "\n"+optionTable("", append(place, options...))+"\nTask keys: tasks NAME. Mixer keys: mixers NAME.\n"+chooserTables())
 	return err
+}
+
+// chooserTables shows the options of optimizers and schedules.
+func chooserTables() string {
+	var b strings.Builder
+	for _, c := range choosers {
+		for _, kind := range c.names {
+			if declared := c.options(kind); len(declared) > 0 {
+				fmt.Fprintf(&b, "\nKeys of %s=%s, each also as %s.KEY:\n\n%s", c.key, kind, c.key, optionTable("", declared))
+			}
+		}
+	}
+	return b.String()
 }
 
 // takesKeys tells whether a command takes the keys of an experiment.

@@ -16,6 +16,8 @@ type Metric struct {
 	GradNorm Number `json:"grad_norm"` // before clipping
 	LR       Number `json:"lr"`
 	Seconds  Number `json:"seconds"` // of this step
+
+	Updates map[string]Number `json:"update_rms,omitempty"` // of the parameters' changes, by the optimiser that makes them
 }
 
 // Status says how a run stands.

@@ -70,12 +70,12 @@ func (c *checkpoint) read(config string, seed uint64) error {
 // are made when a graph is first built, so a trainer that has not yet taken a
 // step takes one, whose effects are then overwritten.
 func (t *trainer) restore(e *Experiment, seed uint64, c *checkpoint) error {
-	if t.adam == nil {
+	if t.opt == nil {
 		b, err := e.Task.Batch(datasets.Train, seed, 0, e.Int("batch"))
 		if err != nil {
 			return err
 		}
-		if _, err := t.train(b, 0); err != nil {
+		if _, err := t.train(b, 0, 0); err != nil {
 			return err
 		}
 		if err := t.reset(e, seed); err != nil {

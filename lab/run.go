@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kalmarz/kalmarz/datasets"
-	"github.com/kalmarz/kalmarz/layers/optim"
 )
 
 // progress is told of every step of a run.
@@ -101,15 +100,15 @@ func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *met
 		if err != nil {
 			return err
 		}
-		lr := optim.Cosine(e.Float("lr"), e.Float("lr_floor"), e.Int("warmup"), total, step)
+		lr, rest := e.rates(step)
 		start := time.Now()
-		m, err := t.train(b, lr)
+		m, err := t.train(b, lr, rest)
 		if err != nil {
 			return err
 		}
 		took := time.Since(start).Seconds()
 		r.Step = step
-		all = append(all, Metric{step, Number(m.loss), Number(m.gradNorm), Number(lr), Number(took)})
+		all = append(all, Metric{step, Number(m.loss), Number(m.gradNorm), Number(lr), Number(took), m.updates})
 		if err := metrics.add(all[step-1]); err != nil {
 			return err
 		}

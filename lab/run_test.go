@@ -134,7 +134,7 @@ func TestPoisonedWeightsAreNotSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.train(b, 0.1); err != nil {
+	if _, err := tr.train(b, 0.1, 0.1); err != nil {
 		t.Fatal(err)
 	}
 	err = saveWeights(filepath.Join(dir, "weights.safetensors"), tr.set, 7)
@@ -295,7 +295,7 @@ func TestExtraRows(t *testing.T) {
 		if err := tr.reset(e, 1); err != nil {
 			t.Fatal(err)
 		}
-		m, err := tr.train(b, 0)
+		m, err := tr.train(b, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,7 @@ func TestBadTOML(t *testing.T) {
 		{"[mixer]\n\n# a comment\netta = 1.0\n", "", `x.toml:4: unknown key "mixer.etta" (did you mean mixer.eta?)`},
 		{"[mixer]\neta = 1.0\n", "mixer=gdn", `x.toml:2: unknown key "mixer.eta"`},
 		{"eta = 1.0\n", "", "x.toml:1: eta belongs in the table [mixer]"},
-		{"[optimiser]\nlr = 0.1\n", "", "x.toml:2: unknown key optimiser.lr: top-level keys, [task]"},
+		{"[optimiser]\nlr = 0.1\n", "", "x.toml:2: unknown key optimiser.lr: top-level keys, [optimizer]"},
 		{"steps = 3\nsteps = 4\n", "", "x.toml:2: "},
 		{"mixer = \"gdn\"\n[mixer]\nname = \"kaczmarz\"\n", "", "x.toml:2: "},
 		{"steps = \"3\"\n", "", `x.toml:1: steps = "3": must be a whole number in [1, `},

@@ -106,6 +106,11 @@ func experimentWords(words []string, partial string) []string {
 	for _, o := range options {
 		offer(o.Name, o)
 	}
+	for _, c := range choosers {
+		for _, o := range c.options(chosenOf(c, words)) {
+			offer(c.key+"."+o.Name, o)
+		}
+	}
 	offer("out", option.Option{})
 	offer("backend", option.Option{Choices: backends})
 	if task != nil {
@@ -120,6 +125,18 @@ func experimentWords(words []string, partial string) []string {
 		}
 	}
 	return out
+}
+
+// chosenOf is the kind of a chooser that words name, the last if there are
+// several.
+func chosenOf(c chooser, words []string) string {
+	kind := options.Find(c.key).Default.(string)
+	for _, w := range words {
+		if key, v, ok := strings.Cut(w, "="); ok && key == c.key && v != "" {
+			kind = v
+		}
+	}
+	return kind
 }
 
 // optionValues are values to offer: what is allowed, and the default.

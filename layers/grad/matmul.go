@@ -97,7 +97,11 @@ func (l Layout) adjoint(a, b, dy *Node, of func(Layout, *Node, *Node) *Node) (da
 	return of(NT, dy, b), of(TN, a, dy)
 }
 
+// product of bfloat16 matrices is WideBMM rounded once.
 func product(l Layout, a, b *Node) *Node {
+	if a.DType() == dtypes.BFloat16 {
+		return ConvertDType(WideBMM(l, a, b), dtypes.BFloat16)
+	}
 	if !PureGo(a.Graph()) {
 		return l.Of(a, b)
 	}
@@ -109,11 +113,15 @@ func product(l Layout, a, b *Node) *Node {
 	})[0]
 }
 
-// Project returns x w for x [...,d], w [d,e]: [...,e].
-func Project(x, w *Node) *Node {
+// Project returns x w for x [...,d], w [d,e]: [...,e]. The weights take part in
+// the type of x.
+func Project(x, w *Node) *Node { return ConvertDType(ProjectWide(x, w), x.DType()) }
+
+// ProjectWide is Project with a result that is at least float32.
+func ProjectWide(x, w *Node) *Node {
 	dims := x.Shape().Dimensions
 	d, e := dims[len(dims)-1], w.Shape().Dim(-1)
-	y := BMM(Reshape(x, 1, -1, d), Reshape(w, 1, d, e))
+	y := WideBMM(NN, Reshape(x, 1, -1, d), Reshape(ConvertDType(w, x.DType()), 1, d, e))
 	return Reshape(y, append(append([]int{}, dims[:len(dims)-1]...), e)...)
 }
 
