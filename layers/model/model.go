@@ -178,18 +178,37 @@ type Cost struct {
 // Cost counts parameters, state and work for sequences of length T, in the
 // given form; the backend only has to build the graph, nothing is run.
 func (m *Model) Cost(be compute.Backend, form delta.Form, T int) (c Cost, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("model: %v", r)
-		}
-	}()
-	set := param.NewSet(dtypes.Float32, 0, nil)
-	g := NewGraph(be, "cost")
-	m.Apply(set.At(g), form, Parameter(g, "tokens", shapes.Make(dtypes.Int32, 1, T)), nil)
+	set, g, err := m.build(be, form, T)
+	if err != nil {
+		return c, err
+	}
+	defer g.Finalize()
 	c.FLOPs = grad.ProductFLOPs(g) / float64(T)
 	for _, slots := range m.Slots(T) {
 		c.StateBytes += mixer.Bytes(slots)
 	}
 	c.Parameters, c.Length = set.Count(), T
 	return c, nil
+}
+
+// Entries are the model's parameters, with some initial values.
+func (m *Model) Entries(be compute.Backend) ([]*param.Entry, error) {
+	set, g, err := m.build(be, delta.Form{}, 4)
+	if err != nil {
+		return nil, err
+	}
+	g.Finalize()
+	return set.Entries(), nil
+}
+
+// build makes the forward pass of one sequence of length T and its parameters.
+func (m *Model) build(be compute.Backend, form delta.Form, T int) (set *param.Set, g *Graph, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("model: %v", r)
+		}
+	}()
+	set, g = param.NewSet(dtypes.Float32, 0, nil), NewGraph(be, "model")
+	m.Apply(set.At(g), form, Parameter(g, "tokens", shapes.Make(dtypes.Int32, 1, T)), nil)
+	return set, g, nil
 }
