@@ -34,7 +34,7 @@ var Axes = []*Axis{
 	{"width", "model width", "width", []string{"16", "32", "64"}, ""},
 	{"optimizer", "what updates the hidden matrices", "optimizer", []string{"adamw", "muon", "normuon"}, ""},
 	{"schedule", "learning rate after the warm-up", "schedule", []string{"cosine", "wsd", "constant"}, ""},
-	{"precision", "of projections and what mixers read", "precision", []string{"float32", "bf16"}, ""},
+	{"precision", "type of numbers: of all, or bf16 for projections and what mixers read", "precision", []string{"float32", "bf16"}, ""},
 	{"accumulate", "parts of a batch whose gradients are added up", "accumulate", []string{"1", "2", "4"}, ""},
 	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""},
 }

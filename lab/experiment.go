@@ -43,7 +43,7 @@ var options = option.Set{
 	{Name: "steps", Kind: option.Int, Default: 400, Range: positive, Help: "optimiser steps"},
 	{Name: "batch", Kind: option.Int, Default: 32, Range: positive, Help: "rows a step"},
 	{Name: "accumulate", Kind: option.Int, Default: 1, Range: positive, Help: "equal parts of a batch whose gradients are added up, one after the other: the same step in less memory"},
-	{Name: "precision", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bf16"}, Help: "of projections and what mixers read; bf16 keeps parameters, norms, gates, recurrences and loss in float32"},
+	{Name: "precision", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bf16", "float64"}, Help: "bf16: of projections and what mixers read; parameters, norms, recurrences and loss stay in float32"},
 	{Name: "optimizer", Kind: option.Word, Default: "adamw", Choices: optim.Names(), Help: "what updates the hidden matrices; AdamW updates the rest"},
 	{Name: "schedule", Kind: option.Word, Default: "cosine", Choices: optim.ScheduleNames(), Help: "learning rate after the warm-up"},
 	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate"},
@@ -346,7 +346,13 @@ func (e *Experiment) form() delta.Form {
 	return delta.Form{Recurrent: e.Word("form") == "recurrent", Chunk: e.Int("chunk")}
 }
 
-func (e *Experiment) dtype() dtypes.DType { return dtypes.Float32 }
+// dtype is the type of parameters and of all that is not narrowed.
+func (e *Experiment) dtype() dtypes.DType {
+	if e.Word("precision") == "float64" {
+		return dtypes.Float64
+	}
+	return dtypes.Float32
+}
 
 // hash names a configuration in eight characters.
 func (e *Experiment) hash() string {

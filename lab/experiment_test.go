@@ -51,7 +51,7 @@ func TestBadInput(t *testing.T) {
 		{"optimizer=muon momentumm=1", `unknown key "momentumm" (did you mean optimizer.momentum?)`},
 		{"schedule=step", "experiment: schedule = step: must be one of cosine, wsd, constant"},
 		{"decay_shape=linear", "schedule.decay_shape is an option of wsd, not of schedule = cosine"},
-		{"precision=int8", "experiment: precision = int8: must be one of float32, bf16"},
+		{"precision=int8", "experiment: precision = int8: must be one of float32, bf16, float64"},
 		{"accumulate=5", "experiment: accumulate = 5: must divide batch = 32"},
 		{"task=words aux=3 accumulate=2", "experiment: accumulate = 2: must divide aux = 3"},
 		{"conv=1", "layer 1: mixer kaczmarz: conv = 1: must be 0 or at least 2"},

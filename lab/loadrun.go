@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
 	"github.com/kalmarz/kalmarz/datasets"
 )
 
@@ -92,11 +90,14 @@ func (t *trainer) load(e *Experiment, seed uint64, arrays map[string]array) erro
 		case !ok:
 			wrong = append(wrong, fmt.Sprintf("%s %v is missing", name, entry.Dims))
 			continue
-		case !slices.Equal(a.dims, entry.Dims) || len(a.values) != entry.Size():
+		case a.shape().DType != entry.Variable().DType():
+			wrong = append(wrong, fmt.Sprintf("%s is %s: want %s", name, a.shape().DType, entry.Variable().DType()))
+			continue
+		case !a.fits(entry.Variable()):
 			wrong = append(wrong, fmt.Sprintf("%s has shape %v and %d values: want %v", name, a.dims, len(a.values), entry.Dims))
 			continue
 		}
-		if err := entry.Variable().SetValue(tensors.FromFlatDataAndDimensions(a.values, entry.Dims...)); err != nil {
+		if err := entry.Variable().SetValue(a.tensor()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
@@ -78,11 +79,48 @@ func TestBFloat16Learns(t *testing.T) {
 	}
 	finer := 0
 	for _, x := range w["embedding"] {
-		if math.Float32bits(x)&0xffff != 0 {
+		if math.Float32bits(float32(x))&0xffff != 0 {
 			finer++
 		}
 	}
 	if n := len(w["embedding"]); n == 0 || finer < n/2 {
 		t.Errorf("%d of %d embedding values have more digits than bfloat16", finer, n)
+	}
+}
+
+// TestFloat64 resumes a run in float64 to the byte; its checkpoint holds more
+// digits than float32 has, and is close to that of a run in float32.
+func TestFloat64(t *testing.T) {
+	words := strings.Replace(resumable, "steps=10", "steps=4", 1) + "optimizer=muon smallest=4 accumulate=2 precision="
+	want := uninterrupted(t, words+"float64")
+	dir := stopAt(t, session(), words+"float64", 2)
+	if _, err := fresh().Resume(context.Background(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := outcome(t, dir, 4), outcome(t, want, 4); a != b {
+		t.Errorf("resumed\n%sat once\n%s", a, b)
+	}
+	w, _, err := ReadWeights(want + "/weights.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	single, _, err := ReadWeights(uninterrupted(t, words+"float32") + "/weights.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	finer := 0
+	for i, x := range w["head"] {
+		if x != float64(float32(x)) {
+			finer++
+		}
+		if d := math.Abs(x - single["head"][i]); d > 1e-3 {
+			t.Errorf("head[%d] is %g in float64, %g in float32", i, x, single["head"][i])
+		}
+	}
+	if finer == 0 {
+		t.Error("no value has more digits than float32")
+	}
+	if _, _, err := session().loadRun(want); err != nil {
+		t.Error(err)
 	}
 }

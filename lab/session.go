@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 	"golang.org/x/term"
 
 	"github.com/kalmarz/kalmarz/lab/backend"
@@ -91,6 +92,9 @@ func (s *Session) cost(e *Experiment) (model.Cost, error) {
 	if !ok {
 		if c, err = e.Model.Cost(be, e.form(), e.Task.Info().T); err != nil {
 			return c, err
+		}
+		if e.dtype() == dtypes.Float64 {
+			c.StateBytes *= 2
 		}
 		s.costs[key] = c
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	gomodel "github.com/gomlx/gomlx/ml/model"
 
@@ -58,7 +59,7 @@ func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
 // and -ln p of the targets, both [B,T].
 func (t *trainer) predictGraph(_ *gomodel.Scope, in []*Node) []*Node {
 	logits := t.logits(in[0])
-	return []*Node{model.Predict(logits), model.NLL(logits, in[1])}
+	return []*Node{model.Predict(logits), ConvertDType(model.NLL(logits, in[1]), dtypes.Float32)}
 }
 
 // reset starts a run of e: parameters as under the seed, an empty optimiser.

@@ -3,6 +3,7 @@ package lab
 import (
 	"math"
 
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	gomodel "github.com/gomlx/gomlx/ml/model"
@@ -89,7 +90,10 @@ type measured struct {
 
 // train takes one step on a batch.
 func (t *trainer) train(b datasets.Batch, rate, rest float64) (m measured, err error) {
-	rates := []any{float32(rate), float32(rest)}
+	rates := []any{rate, rest}
+	if t.set.DType == dtypes.Float32 {
+		rates = []any{float32(rate), float32(rest)}
+	}
 	var out []*tensors.Tensor
 	if parts := t.e.Int("accumulate"); parts > 1 {
 		for i := range parts {
@@ -110,7 +114,7 @@ func (t *trainer) train(b datasets.Batch, rate, rest float64) (m measured, err e
 	}
 	values := make([]float64, len(out))
 	for i, x := range out {
-		values[i] = float64(tensors.ToScalar[float32](x))
+		values[i] = arrayOf("", x).values[0]
 	}
 	m = measured{values[0], values[1], values[2], map[string]Number{}}
 	for i, g := range t.groups {
