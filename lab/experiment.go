@@ -43,7 +43,7 @@ var options = option.Set{
 	{Name: "steps", Kind: option.Int, Default: 400, Range: positive, Help: "optimiser steps"},
 	{Name: "batch", Kind: option.Int, Default: 32, Range: positive, Help: "rows a step"},
 	{Name: "accumulate", Kind: option.Int, Default: 1, Range: positive, Help: "equal parts of a batch whose gradients are added up, one after the other: the same step in less memory"},
-	{Name: "precision", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bf16", "float64"}, Help: "bf16: of projections and what mixers read; parameters, norms, recurrences and loss stay in float32"},
+	{Name: "precision", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bf16", "float64"}, Help: "bf16: of projections and what mixers read; parameters, norms, states, logits and loss stay in float32"},
 	{Name: "optimizer", Kind: option.Word, Default: "adamw", Choices: optim.Names(), Help: "what updates the hidden matrices; AdamW updates the rest"},
 	{Name: "schedule", Kind: option.Word, Default: "cosine", Choices: optim.ScheduleNames(), Help: "learning rate after the warm-up"},
 	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate"},

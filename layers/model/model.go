@@ -31,7 +31,7 @@ type Config struct {
 	NormEps        float64
 	Tied           bool // the head is the embedding's transpose; needs Vocab = Classes
 	FromLast       bool // every position is answered from the last one's vector; needs an even width
-	BFloat16       bool // mixers, MLPs and head read bfloat16; parameters, residual stream, norms, recurrences and logits stay as they are
+	BFloat16       bool // mixers, MLPs and head read bfloat16; parameters, residual stream, norms and logits stay as they are
 }
 
 // Layer names a block's mixer and its options.
