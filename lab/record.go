@@ -83,6 +83,18 @@ func writeFile(path string, content []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
+// readJSON reads what writeJSON wrote; errors name the file.
+func readJSON(path string, x any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	if err := json.Unmarshal(b, x); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 func writeJSON(path string, x any) error {
 	b, err := json.MarshalIndent(x, "", "  ")
 	if err != nil {
