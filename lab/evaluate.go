@@ -55,10 +55,7 @@ func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
 		modes, factors = []string{""}, []int{1}
 	}
 	_, language := e.Task.(*datasets.Text)
-	rows := e.Int("eval_rows")
-	if pool := e.Task.Info().Pool[datasets.Test]; pool > 0 {
-		rows = min(rows, pool)
-	}
+	rows := e.evalRows(datasets.Test)
 	var out []Evaluation
 	for _, mode := range modes {
 		for _, f := range factors {
@@ -81,6 +78,26 @@ func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
 		}
 	}
 	return out, nil
+}
+
+// validate scores the trained model on validation rows at the training length, by
+// which settings are chosen; test rows are for what is reported.
+func (t *trainer) validate(e *Experiment, seed uint64) (*Evaluation, error) {
+	ev, err := t.score(e.Task, datasets.Validation, seed, e.evalRows(datasets.Validation))
+	if err != nil {
+		return nil, fmt.Errorf("validation: %w", err)
+	}
+	ev.Factor, ev.Details = 1, nil
+	return &ev, nil
+}
+
+// evalRows are the rows that an evaluation takes: those asked for, or all there are.
+func (e *Experiment) evalRows(split datasets.Split) int {
+	rows := e.Int("eval_rows")
+	if pool := e.Task.Info().Pool[split]; pool > 0 {
+		rows = min(rows, pool)
+	}
+	return rows
 }
 
 // score evaluates a task on rows of a split; the parameters stay as they are.

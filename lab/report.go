@@ -28,74 +28,95 @@ type namedFigure struct {
 	figure *viz.Figure
 }
 
-// figures are accuracy against length, one for each mode, and training curves.
+// figures are accuracy against length, one for each mode, and training curves; of
+// a grid a panel for each value of the first axis, and heat maps.
 func (a *Ablation) figures() []namedFigure {
 	var out []namedFigure
 	for _, mode := range a.modes() {
-		f := &viz.Figure{
+		f := a.panels(viz.Figure{
 			Kind:   viz.Length,
-			Title:  fmt.Sprintf("%s: accuracy against length (%s)", a.Axis.Name, mode),
+			Title:  fmt.Sprintf("%s: accuracy against length (%s)", a.title(), mode),
 			X:      viz.Axis{Label: "test length / training length", Unit: "1", Scale: viz.Log2},
 			Y:      viz.Axis{Label: "accuracy at scored positions", Unit: "1", Min: 0, Max: 1},
 			Guides: []viz.Guide{viz.Chance(a.Base.Task.Info().Chance)},
-		}
-		factors := a.factors(mode)
-		for _, x := range factors {
+		}, func(cell int) (s viz.Series) {
+			for _, x := range a.factors(mode) {
+				s.X, s.Y = append(s.X, float64(x)), append(s.Y, a.accuracies(cell, mode, x))
+			}
+			return s
+		})
+		for _, x := range a.factors(mode) {
 			f.X.Ticks = append(f.X.Ticks, viz.Tick{At: float64(x), Label: fmt.Sprintf("%dx", x)})
 		}
-		for i := range a.Cells {
-			s := viz.Series{Name: a.label(i)}
-			for _, x := range factors {
-				s.X = append(s.X, float64(x))
-				s.Y = append(s.Y, a.accuracies(i, mode, x))
-			}
-			f.Series = append(f.Series, s)
-		}
-		name := "accuracy"
-		if mode != a.modes()[0] {
-			name += "-" + mode
-		}
-		out = append(out, namedFigure{name, f})
+		out = append(out, namedFigure{"accuracy" + a.suffix(mode), f})
 	}
-	return append(out, namedFigure{"training", a.trainingFigure()})
-}
-
-func (a *Ablation) trainingFigure() *viz.Figure {
-	f := &viz.Figure{
+	out = append(out, namedFigure{"training", a.panels(viz.Figure{
 		Kind:  viz.Training,
-		Title: fmt.Sprintf("%s: training loss", a.Axis.Name),
+		Title: fmt.Sprintf("%s: training loss", a.title()),
 		X:     viz.Axis{Label: "step", Unit: "1"},
 		Y:     viz.Axis{Label: "cross-entropy", Unit: "nats"},
-	}
-	for i, cell := range a.Cells {
-		s := viz.Series{Name: a.label(i)}
-		for k, r := range a.Runs[i] {
-			if r == nil {
-				continue
-			}
-			seed := cell.Int("seed") + k
-			metrics, err := ReadMetrics(filepath.Join(a.cellDir(i, seed), "metrics.jsonl"))
-			if err != nil {
-				continue // the run failed before its first step; the table says so
-			}
-			for j := range cell.Int("steps") {
-				if len(s.X) <= j {
-					s.X, s.Y = append(s.X, float64(j+1)), append(s.Y, nil)
-				}
-				loss := math.NaN()
-				if j < len(metrics) {
-					loss = float64(metrics[j].Loss)
-				}
-				s.Y[j] = append(s.Y[j], loss)
-			}
-		}
-		f.Series = append(f.Series, s)
-	}
-	return f
+	}, a.lossCurves)})
+	return append(out, a.heatMaps()...)
 }
 
-// label names a cell in a figure.
-func (a *Ablation) label(i int) string { return a.Axis.Name + " = " + a.Values[i] }
+// suffix parts the figures of a mode from those of the first.
+func (a *Ablation) suffix(mode string) string {
+	if mode == a.modes()[0] {
+		return ""
+	}
+	return "-" + mode
+}
+
+// panels draws a series a row into a figure, or of a grid into panels of it.
+func (a *Ablation) panels(f viz.Figure, series func(cell int) viz.Series) *viz.Figure {
+	rows := a.rows()
+	named := func(r row) viz.Series {
+		s, last := series(r.cell), len(a.Axes)-1
+		s.Name = a.Axes[last].Name + " = " + r.values[last]
+		return s
+	}
+	if len(a.Axes) == 1 {
+		for _, r := range rows {
+			f.Series = append(f.Series, named(r))
+		}
+		return &f
+	}
+	each := len(a.Axes[1].Values)
+	for i, v := range a.Axes[0].Values {
+		p := viz.Figure{Kind: f.Kind, Title: a.Axes[0].Name + " = " + v}
+		for _, r := range rows[i*each : (i+1)*each] {
+			p.Series = append(p.Series, named(r))
+		}
+		f.Panels = append(f.Panels, p)
+	}
+	f.Kind = viz.Multiples
+	return &f
+}
+
+// lossCurves has a value a run at each step; a step that a run did not get to
+// counts as lost.
+func (a *Ablation) lossCurves(cell int) (s viz.Series) {
+	for k, r := range a.Runs[cell] {
+		if r == nil {
+			continue
+		}
+		metrics, err := ReadMetrics(filepath.Join(a.cellDir(cell, a.Cells[cell].Int("seed")+k), "metrics.jsonl"))
+		if err != nil {
+			continue // the run failed before its first step; the table says so
+		}
+		for j := range a.Cells[cell].Int("steps") {
+			if len(s.X) <= j {
+				s.X, s.Y = append(s.X, float64(j+1)), append(s.Y, nil)
+			}
+			loss := math.NaN()
+			if j < len(metrics) {
+				loss = float64(metrics[j].Loss)
+			}
+			s.Y[j] = append(s.Y[j], loss)
+		}
+	}
+	return s
+}
 
 // evaluations yields those of every run that began.
 func (a *Ablation) evaluations() iter.Seq[Evaluation] {
@@ -161,45 +182,61 @@ func (a *Ablation) accuracies(cell int, mode string, factor int) []float64 {
 	return out
 }
 
-// table has a row a cell for one mode.
+// table has a row for each value of the axes, for one mode.
 func (a *Ablation) table(mode string) *table {
 	factors := a.factors(mode)
-	t := &table{header: []string{a.Axis.Name}}
+	t := &table{header: a.names()}
+	if len(a.Rates) > 0 {
+		t.header = append(t.header, "lr")
+	}
 	for _, f := range factors {
 		t.header = append(t.header, fmt.Sprintf("%dx", f))
 	}
-	t.header = append(t.header, "n", "diverged", "parameters", "state B", "FLOPs/token", "tokens/s", "loss")
-	for i := range a.Cells {
-		row := []string{a.Values[i]}
+	t.header = append(t.header, "n", "diverged", "parameters", "state B", "FLOPs/token", "tokens/s", "peak MB", "loss")
+	for _, r := range a.rows() {
+		line := slices.Clone(r.values)
+		if r.rate != "" {
+			line = append(line, r.rate)
+		}
 		n := 0
 		for _, f := range factors {
-			s := viz.Summarize(a.accuracies(i, mode, f))
-			row, n = append(row, percent(s)), s.N
+			s := viz.Summarize(a.accuracies(r.cell, mode, f))
+			line, n = append(line, percent(s)), s.N
 		}
 		var lost []string
-		var speed, loss []float64
+		var speed, peak, loss []float64
 		parameters, state, flops := "", "", ""
-		for _, r := range a.Runs[i] {
-			switch {
-			case r == nil:
-				lost = append(lost, "failed")
+		for _, r := range a.Runs[r.cell] {
+			if why := lostBecause(r); why != "" {
+				lost = append(lost, why)
+			}
+			if r == nil {
 				continue
-			case r.Status == Diverged:
-				lost = append(lost, fmt.Sprintf("seed %d step %d", r.Seed, r.Step))
-			case r.Status != Finished:
-				lost = append(lost, fmt.Sprintf("seed %d %s", r.Seed, r.Status))
 			}
 			parameters, state, flops = fmt.Sprint(r.Parameters), fmt.Sprint(r.StateBytes), short(r.FLOPs)
-			speed, loss = append(speed, float64(r.TokensPerS)), append(loss, float64(r.Final))
+			speed, peak, loss = append(speed, float64(r.TokensPerS)), append(peak, r.peakMB()), append(loss, float64(r.Final))
 		}
 		bad := "0"
 		if len(lost) > 0 {
 			bad = fmt.Sprintf("%d (%s)", len(lost), strings.Join(lost, ", "))
 		}
-		l := viz.Summarize(loss)
-		t.add(append(row, fmt.Sprint(n), bad, parameters, state, flops, short(viz.Summarize(speed).Mean), fmt.Sprintf("%.4f", l.Mean))...)
+		t.add(append(line, fmt.Sprint(n), bad, parameters, state, flops,
+			short(viz.Summarize(speed).Mean), megabytes(viz.Summarize(peak).Mean), fmt.Sprintf("%.4f", viz.Summarize(loss).Mean))...)
 	}
 	return t
+}
+
+// lostBecause tells why a run has no result; "" if it has one.
+func lostBecause(r *Record) string {
+	switch {
+	case r == nil:
+		return "failed"
+	case r.Status == Diverged:
+		return fmt.Sprintf("seed %d step %d", r.Seed, r.Step)
+	case r.Status != Finished:
+		return fmt.Sprintf("seed %d %s", r.Seed, r.Status)
+	}
+	return ""
 }
 
 // percent prints a mean with its 95 % half-width.
@@ -218,7 +255,7 @@ func (a *Ablation) heading(mode string) string {
 	e := a.Base
 	info := e.Task.Info()
 	s := fmt.Sprintf("%s on %s, %s, %d steps of %d rows of %d tokens; accuracy at scored positions in %%, mean ± 95 %% t-interval over seeds; chance %.1f",
-		a.Axis.Name, info.Name, e.Word("mixer"), e.Int("steps"), e.Int("batch"), info.T, 100*info.Chance)
+		a.title(), info.Name, e.Word("mixer"), e.Int("steps"), e.Int("batch"), info.T, 100*info.Chance)
 	if mode != "" {
 		s += "; lengthened as " + mode
 	}
@@ -231,6 +268,7 @@ func (a *Ablation) notes() []string {
 	if a.Kept > 0 {
 		out = append(out, fmt.Sprintf("%d of %d runs were there already", a.Kept, len(slices.Concat(a.Runs...))))
 	}
+	out = append(out, a.rateNotes()...)
 	for e := range a.evaluations() {
 		if n := fmt.Sprintf("%dx %s is not possible: %s", e.Factor, e.Mode, e.Note); e.Note != "" && !slices.Contains(out, n) {
 			out = append(out, n)
@@ -239,13 +277,19 @@ func (a *Ablation) notes() []string {
 	return out
 }
 
+// tables are all of them; a grid's begin with the two axes against each other.
+func (a *Ablation) tables() []titled {
+	out := a.matrices()
+	for _, mode := range a.modes() {
+		out = append(out, titled{a.heading(mode), a.table(mode)})
+	}
+	return append(out, a.extras()...)
+}
+
 func (a *Ablation) text() string {
 	var b strings.Builder
-	for _, mode := range a.modes() {
-		fmt.Fprintf(&b, "%s\n%s\n", a.heading(mode), a.table(mode).text())
-	}
-	for _, t := range a.extras() {
-		fmt.Fprintf(&b, "%s\n", t.text())
+	for _, t := range a.tables() {
+		fmt.Fprintln(&b, t.text())
 	}
 	for _, n := range a.notes() {
 		fmt.Fprintln(&b, n)
@@ -255,11 +299,8 @@ func (a *Ablation) text() string {
 
 func (a *Ablation) markdown() string {
 	var b strings.Builder
-	for _, mode := range a.modes() {
-		fmt.Fprintf(&b, "%s\n\n%s\n", a.heading(mode), a.table(mode).markdown())
-	}
-	for _, t := range a.extras() {
-		fmt.Fprintf(&b, "%s\n", t.markdown())
+	for _, t := range a.tables() {
+		fmt.Fprintln(&b, t.markdown())
 	}
 	for _, n := range a.notes() {
 		fmt.Fprintf(&b, "%s\n\n", n)

@@ -29,6 +29,12 @@ func (l listedRun) describe() (string, error) {
 	t.add("state", fmt.Sprintf("%d B a sequence", r.StateBytes))
 	t.add("FLOPs/token", short(r.FLOPs))
 	t.add("tokens/s", short(float64(r.TokensPerS)))
+	if r.Peak != nil {
+		t.add("peak memory", fmt.Sprintf("%.0f MB: %s", float64(r.Peak.Bytes)/1e6, r.Peak.Of))
+	}
+	if v := r.Validation; v != nil {
+		t.add("validation", fmt.Sprintf("%.1f %%, %.4f nats on %d rows", 100*float64(v.Micro), float64(v.Loss), v.Rows))
+	}
 	t.add("final loss", fmt.Sprintf("%.4f", float64(r.Final)))
 	t.add("backend", r.Backend)
 	for _, x := range [][2]string{{"device", r.Device}, {"program", r.Program}, {"config hash", r.ConfigHash}, {"data hash", r.DataHash}} {
@@ -94,7 +100,7 @@ func resultTable(runs []listedRun) *table {
 	for _, f := range factors {
 		t.header = append(t.header, fmt.Sprintf("%dx", f))
 	}
-	t.header = append(t.header, "parameters", "state B", "FLOPs/token", "tokens/s", "loss")
+	t.header = append(t.header, "parameters", "state B", "FLOPs/token", "tokens/s", "peak MB", "loss")
 	for _, l := range runs {
 		row := []string{l.id, l.status()}
 		for _, key := range differing {
@@ -104,7 +110,7 @@ func resultTable(runs []listedRun) *table {
 		for _, f := range factors {
 			row = append(row, l.r.accuracyAt(f))
 		}
-		t.add(append(row, fmt.Sprint(l.r.Parameters), fmt.Sprint(l.r.StateBytes), short(l.r.FLOPs), short(float64(l.r.TokensPerS)), fmt.Sprintf("%.4f", float64(l.r.Final)))...)
+		t.add(append(row, fmt.Sprint(l.r.Parameters), fmt.Sprint(l.r.StateBytes), short(l.r.FLOPs), short(float64(l.r.TokensPerS)), megabytes(l.r.peakMB()), fmt.Sprintf("%.4f", float64(l.r.Final)))...)
 	}
 	return t
 }
