@@ -15,6 +15,9 @@ import (
 // after its newest checkpoint.
 func (s *Session) prepare(t *trainer, r *Record, dir string, earlier *Record) ([]Metric, error) {
 	removeTemporary(dir)
+	if err := removeIfThere(filepath.Join(dir, eventsName)); err != nil { // it is made when the run ends
+		return nil, err
+	}
 	if earlier == nil {
 		return nil, errors.Join(os.RemoveAll(checkpointsDir(dir)), removeIfThere(filepath.Join(dir, "weights.safetensors")))
 	}

@@ -80,7 +80,7 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 		most = most.more(*earlier.Peak)
 	}
 	r.Peak = &most
-	return r, errors.Join(err, writeJSON(path, r))
+	return r, errors.Join(err, writeEvents(dir, r), writeJSON(path, r))
 }
 
 // steps trains until the end or until a step leaves something that is not
