@@ -50,6 +50,8 @@ func init() { // in init because help refers to the table
 			{"compare", "RUN RUN", "show in what two runs differ: configuration, results, bytes", compareRuns},
 			{"figure", "ABLATION", "draw an ablation's figures again from its runs", drawAgain},
 			{"task", "TASK [option=value...] --show N [--split train|validation|test] [--seed N] | --check [--rows N]", "show rows of a task, or check what it promises", oneTask},
+			{"eval", "RUN... [key=value...] [--split validation|test]", "evaluate trained models again: other lengths, rows, difficulty, text or task", evaluateAgain},
+			{"generate", "RUN [--prompt TEXT] [--tokens N,...] [--n N] [--temperature T] [--top-k K] [--top-p P] [--seed N]", "continue a text or tokens with a trained model, token by token, or answer a test row so", generate},
 			{"probe", "[key=value...] [--run RUN] [--tokens N,...]", "show what the layers' states do at each token of a sequence: arrays, a table and a heat map", probe},
 			{"corpus", "PATH --stats [--skip-bad] [--field FIELD] [--limit MB]", "measure a text: a file, a folder, prose, gosrc or hf:OWNER/NAME", measureCorpus},
 			{"score", "hellaswag|piqa|winogrande|arc_easy|lambada FILE.jsonl --run RUN [--limit N] [--max-tokens N]", "answer hellaswag, piqa, winogrande, arc_easy or lambada with a trained model of text", score},

@@ -42,10 +42,10 @@ type Bin struct {
 	Loss   Number `json:"loss"` // nats per scored position
 }
 
-// evaluate scores the trained model on test rows at every length and in every
+// evaluate scores the trained model on rows of a split at every length and in every
 // mode in which the task can be lengthened. A text is the same at each length,
 // cut into fewer and longer windows.
-func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
+func (t *trainer) evaluate(e *Experiment, split datasets.Split, seed uint64) ([]Evaluation, error) {
 	factors, err := e.Lengths()
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
 		modes, factors = []string{""}, []int{1}
 	}
 	_, language := e.Task.(*datasets.Text)
-	rows := e.evalRows(datasets.Test)
+	rows := e.evalRows(split)
 	var out []Evaluation
 	for _, mode := range modes {
 		for _, f := range factors {
@@ -69,7 +69,7 @@ func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
 			if language {
 				n = max(1, rows/f)
 			}
-			ev, err := t.score(task, datasets.Test, seed, n)
+			ev, err := t.score(task, split, seed, n)
 			if err != nil {
 				return nil, fmt.Errorf("evaluation at %dx: %w", f, err)
 			}

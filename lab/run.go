@@ -62,7 +62,7 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 	if err == nil && r.Status == Running {
 		r.Validation, err = t.validate(e, seed)
 		if err == nil {
-			r.Evals, err = t.evaluate(e, seed)
+			r.Evals, err = t.evaluate(e, datasets.Test, seed)
 		}
 		if err == nil {
 			r.Status = Finished

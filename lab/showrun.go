@@ -70,22 +70,27 @@ func (l listedRun) describe() (string, error) {
 	return b.String(), nil
 }
 
-// resultTable has a row a run: what it is where the runs differ, and what came
-// out. Accuracy is that of the first way of lengthening.
-func resultTable(runs []listedRun) *table {
-	var differing []string
+// differingKeys are the keys that runs do not have in common.
+func differingKeys(runs []listedRun) (keys []string) {
 	for _, kv := range runs[0].r.Config {
 		if slices.ContainsFunc(runs, func(l listedRun) bool { return l.r.key(kv.Key) != kv.Value }) {
-			differing = append(differing, kv.Key)
+			keys = append(keys, kv.Key)
 		}
 	}
 	for _, l := range runs[1:] {
 		for _, kv := range l.r.Config { // keys that the first does not have
-			if runs[0].r.key(kv.Key) == "" && kv.Value != "" && !slices.Contains(differing, kv.Key) {
-				differing = append(differing, kv.Key)
+			if runs[0].r.key(kv.Key) == "" && kv.Value != "" && !slices.Contains(keys, kv.Key) {
+				keys = append(keys, kv.Key)
 			}
 		}
 	}
+	return keys
+}
+
+// resultTable has a row a run: what it is where the runs differ, and what came
+// out. Accuracy is that of the first way of lengthening.
+func resultTable(runs []listedRun) *table {
+	differing := differingKeys(runs)
 	var factors []int
 	for _, l := range runs {
 		for _, e := range l.r.Evals {

@@ -33,6 +33,7 @@ var kinds = map[string]candidates{
 	"option=value": taskWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
 	"LR,LR":        nil, "x": nil, // ablate's VALUE offers x
+	"TEXT": nil, "T": nil, "K": nil, "P": nil,
 	"N": nil, "MB": nil, "FIELD": nil,
 }
 
