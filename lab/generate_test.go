@@ -47,7 +47,7 @@ func TestGreedyTokensAreThoseOfTheFullPass(t *testing.T) {
 	} {
 		run := runOf(t, "steps=40 task=text len=16 corpus="+corpus+" "+mixer)
 		const prompt = "the cat sat"
-		said, err := say(t, "generate", run, "--prompt", prompt, "--n", "24")
+		said, err := say(t, "generate", run, "--prompt", prompt, "--n", "12")
 		if err != nil {
 			t.Fatalf("%s: %v", mixer, err)
 		}
@@ -60,7 +60,7 @@ func TestGreedyTokensAreThoseOfTheFullPass(t *testing.T) {
 			row = append(row, int32(c))
 		}
 		want := prompt
-		for range 24 {
+		for range 12 {
 			next := likeliest(t, tr, row)
 			row, want = append(row, next), want+string(rune(next))
 		}
