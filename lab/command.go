@@ -38,7 +38,7 @@ func init() { // in init because help refers to the table
 		}},
 		{"run", []*Command{
 			{"train", "[FILE.toml] [key=value...]", "train one model with one seed or more", train},
-			{"ablate", "AXIS [VALUE...] [x AXIS [VALUE...]] [FILE.toml] [key=value...] [--lrs LR,LR...] [--again]", "vary one thing, or two against each other, and compare: a table and figures; runs that are there are kept", ablate},
+			{"ablate", "AXIS [VALUE...] [x AXIS [VALUE...]] [FILE.toml] [key=value...] [--lrs LR,LR...] [--again]", "vary one thing, or two against each other, and compare: a table and figures; runs that are there are kept; --lrs chooses each cell's learning rate on validation rows", ablate},
 			{"resume", "RUN...", "continue runs that were stopped or killed", resumeRuns},
 			{"repro", "RUN", "run a run again and compare the bytes", reproduce},
 			{"stability", "[N...] [key=value...]", "train stacks of N Kalman layers with and without process noise: loss, gradients and precision by depth", stability},

@@ -141,37 +141,3 @@ func (a *Ablation) matrix(cell func(row) string) *table {
 	}
 	return t
 }
-
-// heatMaps draw what matrices print. One without a single value is left out.
-func (a *Ablation) heatMaps() (out []namedFigure) {
-	if len(a.Axes) < 2 {
-		return nil
-	}
-	for i, v := range a.views() {
-		g := &viz.Grid{Rows: a.Axes[0].Values, Cols: a.Axes[1].Values, Label: "accuracy", Unit: "1"}
-		if v.text {
-			g.Label, g.Unit = "cost", "bits per byte"
-		}
-		measured := false
-		for part := range slices.Chunk(a.rows(), len(g.Cols)) {
-			var line [][]float64
-			for _, r := range part {
-				values := v.of(a.Runs[r.cell])
-				line, measured = append(line, values), measured || len(values) > 0
-			}
-			g.Cells = append(g.Cells, line)
-		}
-		if !measured {
-			continue
-		}
-		name := "heat"
-		if i > 0 {
-			name = fmt.Sprintf("heat-%dx%s", v.factor, a.suffix(v.mode))
-		}
-		out = append(out, namedFigure{name, &viz.Figure{
-			Kind: viz.Heat, Title: fmt.Sprintf("%s: %s", a.title(), v), Grid: g,
-			X: viz.Axis{Label: a.Axes[1].Name, Unit: "1"}, Y: viz.Axis{Label: a.Axes[0].Name, Unit: "1"},
-		}})
-	}
-	return out
-}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestDecodingInPieces(t *testing.T) {
 		tokens[i] = rng.Int32N(11)
 	}
 	for _, k := range mixer.Registry {
+		if check.Backend().Name() != "Go Backend" && !slices.Contains([]string{"kaczmarz", "kalman", "mamba2"}, k.Name) {
+			continue // a compiler takes seconds a mixer; the contract of each has been checked with it elsewhere
+		}
 		given := map[string]string{}
 		for name, value := range map[string]string{"heads": "2", "dk": "4", "dv": "4"} {
 			if k.Options.Find(name) != nil {
@@ -52,7 +56,7 @@ func TestDecodingInPieces(t *testing.T) {
 			t.Fatalf("%s: %v", k.Name, err)
 		}
 		at := 0
-		for _, n := range []int{5, 1, 1, 3, 1, 1} {
+		for _, n := range []int{5, 1, 1, 5} {
 			got, err := d.Read(tokens[at : at+n])
 			if err != nil {
 				t.Fatalf("%s after %d tokens: %v", k.Name, at, err)
