@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -38,7 +40,11 @@ func encodeEvents(metrics []Metric, r *Record) []byte {
 	last := 0
 	for _, m := range metrics {
 		last = m.Step
-		out = appendRecord(out, encodeScalars(m.Step, []scalar{{"train/loss", m.Loss}, {"train/grad_norm", m.GradNorm}, {"train/lr", m.LR}}))
+		step := []scalar{{"train/loss", m.Loss}, {"train/grad_norm", m.GradNorm}, {"train/lr", m.LR}}
+		for _, name := range slices.Sorted(maps.Keys(m.Updates)) {
+			step = append(step, scalar{"train/update_rms/" + name, m.Updates[name]})
+		}
+		out = appendRecord(out, encodeScalars(m.Step, step))
 	}
 	var evals []scalar
 	if v := r.Validation; v != nil {

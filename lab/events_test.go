@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -112,7 +113,11 @@ func TestEvents(t *testing.T) {
 	}
 	var want []string
 	for _, m := range metrics {
-		for _, x := range []scalar{{"train/loss", m.Loss}, {"train/grad_norm", m.GradNorm}, {"train/lr", m.LR}} {
+		step := []scalar{{"train/loss", m.Loss}, {"train/grad_norm", m.GradNorm}, {"train/lr", m.LR}}
+		for name, x := range m.Updates { // one optimiser
+			step = append(step, scalar{"train/update_rms/" + name, x})
+		}
+		for _, x := range step {
 			want = append(want, fmt.Sprintf("%d %s %v", m.Step, x.tag, float32(x.value)))
 		}
 	}
@@ -135,8 +140,8 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, lines := readEvents(t, stopped); len(lines) != 15 {
-		t.Errorf("%d events of a run stopped after step 5, want 15", len(lines))
+	if _, lines := readEvents(t, stopped); len(lines) != 5*(3+len(metrics[0].Updates)) {
+		t.Errorf("%d events of a run stopped after step 5", len(lines))
 	}
 	if _, err := s.Resume(t.Context(), parts, nil); err != nil {
 		t.Fatal(err)
@@ -144,8 +149,9 @@ func TestEvents(t *testing.T) {
 	if resumed, err := os.ReadFile(filepath.Join(parts, eventsName)); err != nil || !bytes.Equal(resumed, file) {
 		t.Errorf("the resumed run has another file (%v)", err)
 	}
-	nan := encodeEvents([]Metric{{Step: 1, Loss: Number(math.NaN())}}, &Record{})
-	if _, lines := readEvents(t, nan); lines[0] != "1 train/loss NaN" {
-		t.Errorf("NaN: %v", lines)
+	odd := encodeEvents([]Metric{{Step: 1, Loss: Number(math.NaN()), Updates: map[string]Number{"muon": 2, "adamw": 1}}}, &Record{})
+	want = []string{"1 train/loss NaN", "1 train/grad_norm 0", "1 train/lr 0", "1 train/update_rms/adamw 1", "1 train/update_rms/muon 2"}
+	if _, lines := readEvents(t, odd); !slices.Equal(lines, want) {
+		t.Errorf("NaN and updates: %v", lines)
 	}
 }
