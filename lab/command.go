@@ -48,7 +48,7 @@ func init() { // in init because help refers to the table
 			{"show", "RUN", "show a run: its record, evaluations and loss", showRun},
 			{"table", "RUN... [--format text|md|csv|latex]", "the results of runs, or of all below a folder, as a table", tableOfRuns},
 			{"compare", "RUN RUN", "show in what two runs differ: configuration, results, bytes", compareRuns},
-			{"figure", "ABLATION", "draw an ablation's figures again from its runs", drawAgain},
+			{"figure", "ABLATION|RUN... [--preset PRESET] [--style paper|paper-wide|talk|notebook] [--dark] [--out FOLDER] | --list", "draw an ablation's figures again, or from runs a paper's figure with its published values", drawFigures},
 			{"task", "TASK [option=value...] --show N [--split train|validation|test] [--seed N] | --check [--rows N]", "show rows of a task, or check what it promises", oneTask},
 			{"eval", "RUN... [key=value...] [--split validation|test]", "evaluate trained models again: other lengths, rows, difficulty, text or task", evaluateAgain},
 			{"generate", "RUN [--prompt TEXT] [--tokens N,...] [--n N] [--temperature T] [--top-k K] [--top-p P] [--seed N]", "continue a text or tokens with a trained model, token by token, or answer a test row so", generate},

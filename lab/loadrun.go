@@ -17,11 +17,16 @@ type opener func(name string, given map[string]string) (datasets.Task, error)
 // rebuild makes the experiment whose complete configuration is given. Keys that
 // have come since are at their defaults.
 func rebuild(config []KeyValue, open opener) (*Experiment, error) {
-	given := map[string]string{}
-	for _, kv := range config {
-		given[kv.Key] = kv.Value
+	return rebuildFrom(config, config, open)
+}
+
+// rebuildFrom is rebuild where what was given is known apart from defaults.
+func rebuildFrom(given, config []KeyValue, open opener) (*Experiment, error) {
+	words := map[string]string{}
+	for _, kv := range given {
+		words[kv.Key] = kv.Value
 	}
-	e, err := buildWith(given, open)
+	e, err := buildWith(words, open)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/kalmarz/kalmarz/datasets"
 )
 
 // runMissing trains a cell with a seed unless its folder already holds this very
@@ -38,7 +42,8 @@ func hasFiles(r *Record, dir string) bool {
 type ablationFile struct {
 	Axes   []ablationAxis `json:"axes"`
 	Rates  []string       `json:"learning_rates,omitempty"`
-	Config []KeyValue     `json:"config"` // of the baseline
+	Config []KeyValue     `json:"config"`          // of the baseline
+	Given  []KeyValue     `json:"given,omitempty"` // of that, what is not a default: another mixer has other defaults
 }
 
 type ablationAxis struct {
@@ -50,6 +55,9 @@ func (a *Ablation) describe() error {
 	f := ablationFile{Rates: a.Rates, Config: a.Base.complete}
 	for _, ax := range a.Axes {
 		f.Axes = append(f.Axes, ablationAxis{ax.Name, ax.Values})
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Base.given)) {
+		f.Given = append(f.Given, KeyValue{key, a.Base.given[key]})
 	}
 	return writeJSON(filepath.Join(a.Dir, "ablation.json"), f)
 }
@@ -80,7 +88,11 @@ func ReadAblation(dir string) (*Ablation, error) {
 }
 
 func (f ablationFile) ablation() (*Ablation, error) {
-	base, err := (&Record{Config: f.Config}).experiment()
+	given := f.Given
+	if given == nil {
+		given = f.Config
+	}
+	base, err := rebuildFrom(given, f.Config, datasets.Open)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ var kinds = map[string]candidates{
 	"RUN":          runFolders,
 	"ABLATION":     func([]string, string) []string { return ablationFolders() },
 	"FOLDER":       files,
+	"PRESET":       func([]string, string) []string { return presetNames() },
 	"key=value":    experimentWords,
 	"option=value": taskWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },

@@ -59,8 +59,10 @@ func Published(preset string) []PublishedValue {
 
 // value is in the units of axes: accuracy as a fraction.
 func (v PublishedValue) value() float64 {
-	if v.Unit == "%" {
-		return v.Value / 100
+	if v.Unit != "%" {
+		return v.Value
 	}
-	return v.Value
+	// Read as a decimal: 73.84/100 would not be 0.7384.
+	x, _ := strconv.ParseFloat(strconv.FormatFloat(v.Value, 'f', -1, 64)+"e-2", 64)
+	return x
 }
