@@ -38,7 +38,9 @@ func init() { // in init because help refers to the table
 		}},
 		{"run", []*Command{
 			{"train", "[FILE.toml] [key=value...]", "train one model with one seed or more", train},
-			{"ablate", "AXIS [VALUE...] [FILE.toml] [key=value...] [--again]", "vary one thing and compare: a table and figures; runs that are there are kept", ablate},
+			{"ablate", "AXIS [VALUE...] [FILE.toml] [key=value...] [jobs=N] [--again]", "vary one thing and compare: a table and figures; runs that are there are kept", ablate},
+			{"sweep", "AXIS|submit|status [VALUE...] [FILE.toml] [key=value...] [jobs=N] [--again] [--slurm] [--tasks N] [--partition NAME] [--time TIME] [--cpus N] [--mem SIZE] [--gpus N] [--dry-run]", "ablate in several processes, which may crash; submit it to Slurm; status ABLATION tells how it stands", sweep},
+			{"work", "ABLATION [backend=NAME] [--again]", "take runs of an ablation that no other process has, until none is left", work},
 			{"resume", "RUN...", "continue runs that were stopped or killed", resumeRuns},
 			{"repro", "RUN", "run a run again and compare the bytes", reproduce},
 			{"stability", "[N...] [key=value...]", "train stacks of N Kalman layers with and without process noise: loss, gradients and precision by depth", stability},
@@ -96,57 +98,6 @@ func (s *Session) place(args []string) (out string, rest []string) {
 		}
 	}
 	return out, rest
-}
-
-func ablate(ctx context.Context, s *Session, args []string) error {
-	if len(args) > 0 {
-		args = append(args[:1:1], s.withDefaults(args[1:])...)
-	}
-	out, args := s.place(args)
-	if len(args) == 0 || strings.Contains(args[0], "=") {
-		t := &table{header: []string{"axis", "key", "values", ""}}
-		for _, a := range Axes {
-			t.add(a.Name, a.Key, strings.Join(a.Values, " "), a.Doc)
-		}
-		return errors.Join(errors.New("an axis is missing; these are known:\n" + t.text()))
-	}
-	axis := args[0]
-	var values, words []string
-	again := false
-	for _, a := range args[1:] {
-		switch {
-		case a == "--again":
-			again = true
-		case strings.Contains(a, "=") || isFile(a):
-			words = append(words, a)
-		case strings.HasPrefix(a, "--"):
-			return fmt.Errorf("unknown flag %s: known is --again", a)
-		default:
-			values = append(values, a)
-		}
-	}
-	ax, err := FindAxis(axis)
-	if err != nil {
-		return err
-	}
-	base, err := ax.baseline(words)
-	if err != nil {
-		return s.blame(err, args)
-	}
-	s.noteSkipped(base.Task)
-	a, err := NewAblation(axis, values, base)
-	if err != nil {
-		return err
-	}
-	a.Again = again
-	if err := a.Run(ctx, s, out); err != nil {
-		return err
-	}
-	if err := a.Print(s.Out); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.Out, "figure %s (also .png, .pdf, .csv; training beside it)\n", filepath.Join(a.Dir, "accuracy.svg"))
-	return err
 }
 
 func train(ctx context.Context, s *Session, args []string) error {

@@ -25,12 +25,17 @@ func rebuild(config []KeyValue, open opener) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e, e.agrees(config)
+}
+
+// agrees fails if a recorded configuration is not that of the experiment.
+func (e *Experiment) agrees(config []KeyValue) error {
 	for _, kv := range config {
 		if !slices.Contains(e.complete, kv) {
-			return nil, fmt.Errorf("%s = %s is not what this program makes of the configuration", kv.Key, kv.Value)
+			return fmt.Errorf("%s = %s is not what this program makes of the configuration", kv.Key, kv.Value)
 		}
 	}
-	return e, nil
+	return nil
 }
 
 // loadRun rebuilds the model of a run's folder with its trained weights. A text

@@ -1,30 +1,12 @@
 package lab
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 )
-
-// runMissing trains a cell with a seed unless its folder already holds this very
-// run: one that is complete is kept, and one that ended early is continued.
-func (a *Ablation) runMissing(ctx context.Context, s *Session, e *Experiment, seed uint64, dir string, tell progress) (*Record, error) {
-	r, err := ReadRecord(dir)
-	if a.Again || err != nil || !s.sameRun(r, e, seed) {
-		return s.run(ctx, e, seed, dir, tell)
-	}
-	if !r.complete() {
-		return s.runFrom(ctx, e, seed, dir, r, tell)
-	}
-	if !hasFiles(r, dir) {
-		return s.run(ctx, e, seed, dir, tell)
-	}
-	a.Kept++
-	return r, nil
-}
 
 // hasFiles tells whether a complete run still has its files.
 func hasFiles(r *Record, dir string) bool {
@@ -40,10 +22,11 @@ type ablationFile struct {
 	Axis   string     `json:"axis"`
 	Values []string   `json:"values"`
 	Config []KeyValue `json:"config"` // of the baseline
+	Given  []string   `json:"given"`  // the words that it was made from
 }
 
 func (a *Ablation) describe() error {
-	return writeJSON(filepath.Join(a.Dir, "ablation.json"), ablationFile{a.Axis.Name, a.Values, a.Base.complete})
+	return writeJSON(filepath.Join(a.Dir, "ablation.json"), ablationFile{a.Axis.Name, a.Values, a.Base.complete, a.Base.words()})
 }
 
 // ReadAblation takes an ablation from its folder, with the runs that are there.
@@ -57,7 +40,7 @@ func ReadAblation(dir string) (*Ablation, error) {
 	if err := json.Unmarshal(b, &f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	base, err := (&Record{Config: f.Config}).experiment()
+	base, err := f.baseline()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -66,17 +49,36 @@ func ReadAblation(dir string) (*Ablation, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	a.Dir = dir
-	for i, e := range a.Cells {
-		a.Runs = append(a.Runs, make([]*Record, base.Int("seeds")))
-		for k := range a.Runs[i] {
-			r, err := ReadRecord(a.cellDir(i, e.Int("seed")+k))
-			if err != nil && !errors.Is(err, os.ErrNotExist) {
-				return nil, err
-			}
-			a.Runs[i][k] = r
-		}
+	return a, a.read()
+}
+
+// read takes the records that are in the ablation's folder.
+func (a *Ablation) read() error {
+	a.Runs = nil
+	for range a.Cells {
+		a.Runs = append(a.Runs, make([]*Record, a.Base.Int("seeds")))
 	}
-	return a, nil
+	for _, p := range a.plan() {
+		r, err := ReadRecord(p.dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		a.Runs[p.cell][p.k] = r
+	}
+	return nil
+}
+
+// baseline is built from the words it was made from: a complete configuration
+// has options of the baseline's mixer that a cell's may lack.
+func (f *ablationFile) baseline() (*Experiment, error) {
+	if f.Given == nil { // written before there were such words
+		return (&Record{Config: f.Config}).experiment()
+	}
+	base, err := Parse(f.Given)
+	if err != nil {
+		return nil, err
+	}
+	return base, base.agrees(f.Config)
 }
 
 // cellDir is the folder of one run.

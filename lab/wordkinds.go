@@ -32,7 +32,9 @@ var kinds = map[string]candidates{
 	"key=value":    experimentWords,
 	"option=value": taskWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
-	"N":            nil, "MB": nil, "FIELD": nil,
+	"jobs=N":       func(_ []string, p string) []string { return valueWords("jobs", p, []string{"auto"}) },
+	"NAME":         nil, "TIME": nil, "SIZE": nil,
+	"N": nil, "MB": nil, "FIELD": nil,
 }
 
 var backends = []string{"auto", "go", "xla:cpu", "xla:cuda"}
