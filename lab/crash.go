@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
-
-	"os/exec"
 )
 
 // ending says in words how a process ended; last is what it wrote last.
@@ -28,13 +27,14 @@ func ending(end *os.ProcessState, last string) string {
 	return why
 }
 
-// recordCrash makes a run that its process left a failed one. It can be resumed
-// like one that was killed.
+// recordCrash makes a run that its process left a failed one, which a later
+// sweep goes on with. The name of this sweep stays on it, so that no other worker
+// does.
 func (a *Ablation) recordCrash(s *Session, p planned, why string) (err error) {
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		return err
 	}
-	unlock, err := lockFolder(p.dir)
+	unlock, err := hold(p.dir)
 	if errors.Is(err, errInUse) {
 		return nil // somebody goes on with it
 	}

@@ -28,23 +28,36 @@ func lockFolder(dir string) (unlock func() error, err error) { return claim(dir,
 // claim is lockFolder for a sweep's process. The file keeps the sweep's name, so
 // that none of its processes takes the run again, whatever became of it.
 func claim(dir, sweep string) (unlock func() error, err error) {
+	unlock, err = hold(dir)
+	if err != nil {
+		return nil, err
+	}
+	if sweep != "" && readOwner(dir).sweep == sweep {
+		return nil, errors.Join(errTaken, unlock())
+	}
+	if err := sign(dir, sweep); err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	return unlock, nil
+}
+
+// hold is lockFolder without a word of who has the folder.
+func hold(dir string) (unlock func() error, err error) {
 	f := flock.New(lockFile(dir))
 	ok, err := f.TryLock()
 	for wait := time.Millisecond; err == nil && !ok && wait < 20*time.Millisecond; wait *= 2 {
 		time.Sleep(wait) // who only asks whether it is locked has it for a moment
 		ok, err = f.TryLock()
 	}
+	return held(dir, f, ok, err)
+}
+
+func held(dir string, f *flock.Flock, ok bool, err error) (unlock func() error, _ error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot lock: %w", f.Path(), cause(err))
 	}
 	if !ok {
 		return nil, fmt.Errorf("%s is %w by %s", dir, errInUse, readOwner(dir))
-	}
-	if sweep != "" && readOwner(dir).sweep == sweep {
-		return nil, errors.Join(errTaken, f.Unlock())
-	}
-	if err := sign(dir, sweep); err != nil {
-		return nil, errors.Join(err, f.Unlock())
 	}
 	return f.Unlock, nil
 }
@@ -54,16 +67,13 @@ func claim(dir, sweep string) (unlock func() error, err error) {
 func shareFolder(dir string) (unlock func() error, err error) {
 	f := flock.New(lockFile(dir))
 	ok, err := f.TryRLock()
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot lock: %w", f.Path(), cause(err))
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s is %w by %s", dir, errInUse, readOwner(dir))
+	if unlock, err = held(dir, f, ok, err); err != nil {
+		return nil, err
 	}
 	if err := sign(dir, ""); err != nil {
-		return nil, errors.Join(err, f.Unlock())
+		return nil, errors.Join(err, unlock())
 	}
-	return f.Unlock, nil
+	return unlock, nil
 }
 
 func lockFile(dir string) string { return filepath.Join(dir, ".lock") }

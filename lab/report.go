@@ -175,6 +175,9 @@ func (a *Ablation) table(mode string) *table {
 		for _, f := range factors {
 			s := viz.Summarize(a.accuracies(i, mode, f))
 			row, n = append(row, percent(s)), s.N
+			if s.N == 0 && !slices.ContainsFunc(a.Runs[i], func(r *Record) bool { return r != nil && r.Status == Diverged }) {
+				row[len(row)-1] = string(Failed)
+			}
 		}
 		var lost []string
 		var speed, loss []float64
@@ -190,14 +193,20 @@ func (a *Ablation) table(mode string) *table {
 				lost = append(lost, fmt.Sprintf("seed %d %s", r.Seed, r.Status))
 			}
 			parameters, state, flops = fmt.Sprint(r.Parameters), fmt.Sprint(r.StateBytes), short(r.FLOPs)
-			speed, loss = append(speed, float64(r.TokensPerS)), append(loss, float64(r.Final))
+			if r.complete() {
+				speed, loss = append(speed, float64(r.TokensPerS)), append(loss, float64(r.Final))
+			}
 		}
 		bad := "0"
 		if len(lost) > 0 {
 			bad = fmt.Sprintf("%d (%s)", len(lost), strings.Join(lost, ", "))
 		}
-		l := viz.Summarize(loss)
-		t.add(append(row, fmt.Sprint(n), bad, parameters, state, flops, short(viz.Summarize(speed).Mean), fmt.Sprintf("%.4f", l.Mean))...)
+		row = append(row, fmt.Sprint(n), bad, parameters, state, flops)
+		if len(loss) == 0 {
+			t.add(append(row, "", "")...)
+			continue
+		}
+		t.add(append(row, short(viz.Summarize(speed).Mean), fmt.Sprintf("%.4f", viz.Summarize(loss).Mean))...)
 	}
 	return t
 }
