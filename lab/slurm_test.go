@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestSlurm submits a sweep to the Slurm of this host, cancels a task of it in
-// the middle, submits it again, and gets the runs that one process gets.
+// TestSlurm submits a sweep to the Slurm of this host, and gets the runs that one
+// process gets; and again after another was killed and cancelled midway.
 // .ci/slurm sets such a Slurm up.
 func TestSlurm(t *testing.T) {
 	for _, program := range []string{"sbatch", "squeue", "scancel"} {
@@ -27,8 +27,7 @@ func TestSlurm(t *testing.T) {
 		}
 		t.Skip("Slurm does not answer: .ci/slurm sets one up")
 	}
-	// Jobs run the test binary as the program; their folder must outlive it for
-	// Slurm to close their logs in.
+	// Its jobs run the test binary as the program.
 	out := t.TempDir()
 	sweep := func(args ...string) string {
 		t.Helper()
@@ -100,34 +99,36 @@ func TestSlurm(t *testing.T) {
 		t.Errorf("%d runs were executed, want 6", began)
 	}
 
-	// Killed tasks leave stale runs; another submission goes on with them.
-	_, a = submit(400, "--tasks", "2")
-	await(a, "2 running")
+	// A task that is killed leaves a stale run, and a job that is cancelled stops
+	// after its step; another submission goes on with both.
+	_, a = submit(80, "--tasks", "2")
+	saved := func() (with []planned) {
+		for _, p := range a.plan() {
+			if steps, err := savedSteps(p.dir); err == nil && len(steps) > 0 {
+				with = append(with, p)
+			}
+		}
+		return with
+	}
+	for limit := time.Now().Add(time.Minute); len(saved()) < 2; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("no checkpoints: %s", status(a))
+		}
+	}
+	if err := exec.Command("kill", "-KILL", readOwner(saved()[0].dir).process).Run(); err != nil {
+		t.Fatal(err)
+	}
 	jobs, err := readSubmissions(a.Dir)
 	if err != nil || len(jobs) != 1 {
 		t.Fatalf("submissions %v, %v", jobs, err)
 	}
-	for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		saved := 0
-		for _, p := range a.plan() {
-			if steps, err := savedSteps(p.dir); err == nil && len(steps) > 0 {
-				saved++
-			}
-		}
-		if saved >= 2 {
-			break
-		}
-		if time.Now().After(limit) {
-			t.Fatal("no checkpoints")
-		}
-	}
-	if out, err := exec.Command("scancel", "--signal=KILL", "--full", jobs[0].Job).CombinedOutput(); err != nil {
+	if out, err := exec.Command("scancel", jobs[0].Job).CombinedOutput(); err != nil {
 		t.Fatalf("scancel: %v: %s", err, out)
 	}
-	if said := await(a, "no task is left"); !strings.Contains(said, " 2 stale") || !strings.Contains(said, "stale eta = ") {
+	if said := await(a, "no task is left"); !strings.Contains(said, "6 runs: 0 finished, 0 diverged, 0 running, 1 stale, 1 stopped, 0 failed, 4 missing") || !strings.Contains(said, "stale "+saved()[0].name) {
 		t.Errorf("status after the kill: %s", said)
 	}
-	submit(400, "--tasks", "2")
+	submit(80, "--tasks", "2")
 	if said := await(a, "6 finished"); !strings.Contains(said, "Slurm: job") {
 		t.Errorf("status: %s", said)
 	}
