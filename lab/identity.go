@@ -82,10 +82,11 @@ func executable() (string, error) {
 }
 
 // sameRun tells whether a record is of this very run: configuration, seed, data,
-// program and backend. A record that does not say by what it was made is not.
+// program, backend and, unless any will do, device. A record that does not say by
+// what it was made is not.
 func (s *Session) sameRun(r *Record, e *Experiment, seed uint64) bool {
 	if !slices.Equal(r.Config, e.complete) || r.Seed != seed || r.Program == "" || r.Program != program() ||
-		r.Device != s.choice.Device() || r.platform() != s.choice.Config {
+		!s.anyDevice && r.Device != s.choice.Device() || r.platform() != s.choice.Config {
 		return false
 	}
 	data, err := dataHash(e, seed)

@@ -24,6 +24,7 @@ type Session struct {
 
 	console
 	saveAfter time.Duration // between checkpoints of a run with save_every=0
+	anyDevice bool          // hosts share the work: what another's has run is kept
 	be        compute.Backend
 	opened    string // the request that be answers
 	choice    backend.Choice

@@ -3,6 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -137,6 +138,59 @@ func TestWaitingForAnotherProcess(t *testing.T) {
 				t.Errorf("it said:\n%s", said)
 			}
 		})
+	}
+}
+
+// TestWork: a host that shares the folder takes what is missing, keeps what a
+// host of another kind has run, and reports if it was the last.
+func TestWork(t *testing.T) {
+	words := strings.Replace(resumable, "seeds=1", "seeds=2", 1)
+	a := ablation(t, words, "0.5", "1")
+	finish(t, a, session(), t.TempDir())
+	plan := a.plan()
+	for _, p := range plan[:2] {
+		r := readRecord(t, p.dir)
+		r.Device = "another processor"
+		if err := writeJSON(filepath.Join(p.dir, "run.json"), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(plan[2].dir), os.Remove(filepath.Join(a.Dir, "table.md"))); err != nil {
+		t.Fatal(err)
+	}
+	before := runFiles(t, a.Dir)
+	unlock, err := lockFolder(plan[3].dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(plan[3].dir, "run.json"), filepath.Join(plan[3].dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := say(t, "work", a.Dir); err != nil || !strings.Contains(text, "3 of 4 runs are complete; nothing else is left to take") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if err := errors.Join(os.Rename(filepath.Join(plan[3].dir, "away"), filepath.Join(plan[3].dir, "run.json")), unlock()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := say(t, "work", a.Dir); err != nil || !strings.Contains(text, "FLOPs/token") || strings.Contains(text, "there already") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := os.Stat(filepath.Join(a.Dir, "table.md")); err != nil {
+		t.Error(err)
+	}
+	after := runFiles(t, a.Dir)
+	for path, sum := range before {
+		if after[path] != sum && !strings.HasSuffix(path, ".lock") {
+			t.Errorf("%s changed", path)
+		}
+	}
+	if r := readRecord(t, plan[2].dir); r.Status != Finished {
+		t.Errorf("the missing run is %s", r.Status)
+	}
+	for words, want := range map[string]string{"": "expected one ablation", "a b": "expected one ablation", "nix": "no ablation nix", "nix --agian": "unknown flag --agian (did you mean again?)"} {
+		if _, err := say(t, "work", strings.Fields(words)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("work %s: error %v, want %s", words, err, want)
+		}
 	}
 }
 

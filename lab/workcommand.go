@@ -122,6 +122,8 @@ func (a *Ablation) obey(ctx context.Context, s *Session, o orders) error {
 func (a *Ablation) volunteer(ctx context.Context, s *Session) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer cancel()
+	s.anyDevice = true
+	defer func() { s.anyDevice = false }()
 	line := newProgressLine(s.Err, len(a.plan()), a.Base.Int("steps"))
 	w := line.watch(s)
 	w.kept = func(planned, *Record) { line.done++ } // by others
