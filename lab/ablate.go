@@ -83,8 +83,12 @@ func (a *Ablation) Run(ctx context.Context, s *Session, out string) (err error) 
 	if a.Jobs != 0 {
 		run = a.runWorkers
 	}
-	if err := run(ctx, s); err != nil || ctx.Err() != nil {
+	err = run(ctx, s)
+	switch {
+	case ctx.Err() != nil:
 		return fmt.Errorf("%w; what was recorded is in %s", cmp.Or(err, errStopped), a.Dir)
+	case err != nil:
+		return err
 	}
 	return a.report()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 )
@@ -118,50 +117,6 @@ func byGraph(plan []planned, first int) []planned {
 	}
 	slices.SortStableFunc(plan, func(a, b planned) int { return place(a) - place(b) })
 	return plan
-}
-
-// take trains one run unless its folder already holds this very run: one that is
-// complete is kept, and one that ended early is continued.
-func (a *Ablation) take(ctx context.Context, s *Session, p planned, sweep string, w watcher) (r *Record, ran bool, err error) {
-	if r, whole := a.there(s, p); whole {
-		return r, false, nil
-	}
-	if err := os.MkdirAll(p.dir, 0o755); err != nil {
-		return nil, false, err
-	}
-	unlock, err := claim(p.dir, sweep)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	r, whole := a.there(s, p) // another process may have run it just now
-	if whole {
-		return r, false, nil
-	}
-	if w.begin != nil {
-		w.begin(p)
-	}
-	var tell progress
-	if w.step != nil {
-		tell = func(step int, m measured, tokensPerS float64) { w.step(p, step, m, tokensPerS) }
-	}
-	r, err = s.runHeld(ctx, p.e, p.seed, p.dir, r, tell)
-	return r, true, err
-}
-
-// there returns the record of this very run if its folder has it, and whether
-// nothing is left to run.
-func (a *Ablation) there(s *Session, p planned) (r *Record, whole bool) {
-	r, err := ReadRecord(p.dir)
-	switch {
-	case a.Again || err != nil || !s.sameRun(r, p.e, p.seed):
-		return nil, false
-	case !r.complete():
-		return r, false
-	case !hasFiles(r, p.dir):
-		return nil, false
-	}
-	return r, true
 }
 
 func sleep(ctx context.Context, d time.Duration) {

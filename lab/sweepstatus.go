@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 )
 
@@ -74,43 +73,4 @@ func (a *Ablation) standing() (counts string, problems []string) {
 		parts = append(parts, fmt.Sprintf("%d %s", n[state], state))
 	}
 	return fmt.Sprintf("%d runs: %s", len(a.plan()), strings.Join(parts, ", ")), problems
-}
-
-// queue is what squeue says of jobs: the tasks that wait or run, by state.
-func queue(ctx context.Context, jobs []string) string {
-	squeue, err := exec.LookPath("squeue")
-	if err != nil {
-		return "squeue is not here to ask about job " + strings.Join(jobs, ", ")
-	}
-	// All of the user's, since squeue fails on a job that it no longer knows.
-	text, err := askSlurm(ctx, squeue, "--me", "--noheader", "--array", "--format=%A %F %T %r")
-	if err != nil {
-		return err.Error()
-	}
-	n, order := map[string]int{}, []string{}
-	for line := range strings.Lines(text) {
-		f := strings.SplitN(strings.TrimSpace(line), " ", 4)
-		if len(f) < 4 {
-			continue
-		}
-		for _, j := range jobs {
-			if f[1] != j {
-				continue
-			}
-			state := fmt.Sprintf("job %s %s", j, strings.ToLower(f[2]))
-			if f[3] != "None" {
-				state += " (" + f[3] + ")"
-			}
-			if n[state]++; n[state] == 1 {
-				order = append(order, state)
-			}
-		}
-	}
-	if len(order) == 0 {
-		return fmt.Sprintf("job %s: no task is left in the queue", strings.Join(jobs, ", "))
-	}
-	for i, state := range order {
-		order[i] = fmt.Sprintf("%s: %d tasks", state, n[state])
-	}
-	return strings.Join(order, "; ")
 }
