@@ -122,6 +122,5 @@ func drawAgain(_ context.Context, s *Session, args []string) error {
 	if err := a.Print(s.Out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "figure %s (also .png, .pdf, .csv; training beside it)\n", filepath.Join(a.Dir, "accuracy.svg"))
-	return err
+	return a.nameFigures(s.Out)
 }

@@ -25,7 +25,7 @@ func submit(ctx context.Context, s *Session, args []string) (err error) {
 	j := slurmJob{}
 	var slurm, dry bool
 	tasks := ""
-	words, err := readFlags(args, map[string]*string{
+	a, out, err := s.ablation(args, Auto, map[string]*string{
 		"tasks": &tasks, "partition": &j.Partition, "time": &j.Time, "cpus": &j.CPUs, "mem": &j.Memory, "gpus": &j.GPUs,
 	}, map[string]*bool{"slurm": &slurm, "dry-run": &dry, "again": &j.again})
 	if err != nil {
@@ -33,10 +33,6 @@ func submit(ctx context.Context, s *Session, args []string) (err error) {
 	}
 	if !slurm {
 		return errors.New("to what? Known is sweep submit --slurm AXIS")
-	}
-	a, out, err := s.ablation(words, Auto)
-	if err != nil {
-		return err
 	}
 	if a.Jobs != Auto {
 		return fmt.Errorf("jobs = %d: in Slurm --tasks is the number of processes", a.Jobs)

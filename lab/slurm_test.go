@@ -73,7 +73,7 @@ func TestSlurm(t *testing.T) {
 	if said := await(a, "no task is left"); !strings.Contains(said, "6 runs: 6 finished, 0 diverged, 0 running, 0 stale, 0 stopped, 0 failed, 0 missing") {
 		t.Errorf("status: %s", said)
 	}
-	plain := ablation(t, strings.Join(pairs(a.Base.Complete()), " "), a.Values...)
+	plain := ablation(t, strings.Join(pairs(a.Base.Complete()), " "), a.Axes[0].Values...)
 	finish(t, plain, session(), t.TempDir())
 	for _, p := range a.plan() {
 		if got, want := outcome(t, p.dir, 20), outcome(t, plain.cellDir(p.cell, int(p.seed)), 20); got != want {

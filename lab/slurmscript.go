@@ -57,7 +57,7 @@ func (j slurmJob) script(a *Ablation, here, program, be string) string {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
 	for _, o := range []struct{ name, value string }{
-		{"job-name", "kalmarz-" + a.Axis.Name}, {"array", fmt.Sprintf("0-%d", j.Tasks-1)}, {"chdir", here},
+		{"job-name", "kalmarz-" + strings.Join(a.names(), "-x-")}, {"array", fmt.Sprintf("0-%d", j.Tasks-1)}, {"chdir", here},
 		{"output", filepath.Join(filepath.Dir(program), "%A_%a.log")}, {"open-mode", "append"}, {"signal", "B:INT@60"},
 		{"partition", j.Partition}, {"time", j.Time}, {"cpus-per-task", j.CPUs}, {"mem", j.Memory}, {"gpus-per-task", j.GPUs},
 	} {

@@ -24,7 +24,7 @@ func processes(t *testing.T, a *Ablation, jobs int) {
 // timeless is an ablation's table without what a clock measured.
 func timeless(a *Ablation) string {
 	for _, r := range slices.Concat(a.Runs...) {
-		r.TokensPerS = 1
+		r.TokensPerS, r.Peak = 1, nil
 	}
 	return a.text()
 }
@@ -197,10 +197,7 @@ func TestWork(t *testing.T) {
 // TestAblationOfMixersIsRead: cells whose mixers have other options than the
 // baseline's are built from what is in the folder.
 func TestAblationOfMixersIsRead(t *testing.T) {
-	a, err := NewAblation("mixer", []string{"kaczmarz", "linear"}, parse(t, resumable))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := crossed(t, resumable, nil, "mixer", "kaczmarz", "linear")
 	finish(t, a, session(), t.TempDir())
 	b, err := ReadAblation(a.Dir)
 	if err != nil {

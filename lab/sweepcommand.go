@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,11 +29,7 @@ func sweep(ctx context.Context, s *Session, args []string) error {
 
 func vary(ctx context.Context, s *Session, args []string, jobs int) error {
 	again := false
-	args, err := readFlags(args, nil, map[string]*bool{"again": &again})
-	if err != nil {
-		return err
-	}
-	a, out, err := s.ablation(args, jobs)
+	a, out, err := s.ablation(args, jobs, nil, map[string]*bool{"again": &again})
 	if err != nil {
 		return err
 	}
@@ -46,7 +42,7 @@ func vary(ctx context.Context, s *Session, args []string, jobs int) error {
 	if err := a.Print(s.Out); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(s.Out, "figure %s (also .png, .pdf, .csv; training beside it)\n", filepath.Join(a.Dir, "accuracy.svg")); err != nil {
+	if err := a.nameFigures(s.Out); err != nil {
 		return err
 	}
 	if left := a.Unfinished(); len(left) > 0 {
@@ -55,22 +51,24 @@ func vary(ctx context.Context, s *Session, args []string, jobs int) error {
 	return nil
 }
 
-// ablation reads the words of an ablation: an axis, values, a file, keys, where
-// results go and how many processes work.
-func (s *Session) ablation(args []string, jobs int) (a *Ablation, out string, err error) {
+// ablation reads the words of an ablation: axes, values, a file, keys, where
+// results go and how many processes work; and a command's own flags.
+func (s *Session) ablation(args []string, jobs int, values map[string]*string, switches map[string]*bool) (a *Ablation, out string, err error) {
 	if len(args) > 0 {
 		args = append(args[:1:1], s.withDefaults(args[1:])...)
 	}
 	out, args = s.place(args)
-	if len(args) == 0 || strings.Contains(args[0], "=") {
-		t := &table{header: []string{"axis", "key", "values", ""}}
-		for _, a := range Axes {
-			t.add(a.Name, a.Key, strings.Join(a.Values, " "), a.Doc)
-		}
-		return nil, "", errors.New("an axis is missing; these are known:\n" + t.text())
+	lrs := ""
+	values = maps.Clone(values)
+	if values == nil {
+		values = map[string]*string{}
 	}
-	var values, words []string
-	for _, w := range args[1:] {
+	values["lrs"] = &lrs
+	if args, err = readFlags(args, values, switches); err != nil {
+		return nil, "", err
+	}
+	var axisWords, words []string
+	for _, w := range args {
 		key, value, isKey := strings.Cut(w, "=")
 		switch {
 		case key == "jobs" && isKey:
@@ -80,20 +78,31 @@ func (s *Session) ablation(args []string, jobs int) (a *Ablation, out string, er
 		case isKey || isFile(w):
 			words = append(words, w)
 		default:
-			values = append(values, w)
+			axisWords = append(axisWords, w)
 		}
 	}
-	ax, err := FindAxis(args[0])
+	if len(axisWords) == 0 {
+		t := &table{header: []string{"axis", "key", "values", ""}}
+		for _, a := range Axes {
+			t.add(a.Name, a.Key, strings.Join(a.Values, " "), a.Doc)
+		}
+		return nil, "", errors.New("an axis is missing; these are known:\n" + t.text())
+	}
+	axes, err := readAxes(axisWords)
 	if err != nil {
 		return nil, "", err
 	}
-	base, err := ax.baseline(words)
+	rates, err := readRates(lrs, axes)
+	if err != nil {
+		return nil, "", err
+	}
+	base, err := baseline(words, axes...)
 	if err != nil {
 		own := slices.DeleteFunc(slices.Clone(args), func(w string) bool { return strings.HasPrefix(w, "jobs=") })
 		return nil, "", s.blame(err, own)
 	}
 	s.noteSkipped(base.Task)
-	if a, err = NewAblation(args[0], values, base); err != nil {
+	if a, err = NewAblation(base, rates, axes...); err != nil {
 		return nil, "", err
 	}
 	a.Jobs = jobs

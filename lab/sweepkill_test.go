@@ -201,7 +201,7 @@ func TestSweepSurvivesKills(t *testing.T) {
 			t.Errorf("%s was completed %d times", name, n)
 		}
 	}
-	plain := ablation(t, strings.Join(pairs(a.Base.Complete()), " "), a.Values...)
+	plain := ablation(t, strings.Join(pairs(a.Base.Complete()), " "), a.Axes[0].Values...)
 	finish(t, plain, session(), t.TempDir())
 	resumed := 0
 	for _, p := range a.plan() {

@@ -21,7 +21,7 @@ type candidates func(words []string, partial string) []string
 var kinds = map[string]candidates{
 	"MIXER":        listed(mixerNames),
 	"TASK":         func([]string, string) []string { return datasets.Names() },
-	"AXIS":         func([]string, string) []string { return axisNames() },
+	"AXIS":         firstAxis,
 	"VALUE":        axisValues,
 	"COMMAND":      func([]string, string) []string { return commandNames() },
 	"FILE":         files,
@@ -34,6 +34,8 @@ var kinds = map[string]candidates{
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
 	"jobs=N":       func(_ []string, p string) []string { return valueWords("jobs", p, []string{"auto"}) },
 	"NAME":         nil, "TIME": nil, "SIZE": nil,
+	"LR,LR": nil, "x": nil, // ablate's VALUE offers x
+	"TEXT": nil, "T": nil, "K": nil, "P": nil,
 	"N": nil, "MB": nil, "FIELD": nil,
 }
 
@@ -58,13 +60,27 @@ func axisNames() (names []string) {
 	return names
 }
 
-func axisValues(words []string, _ string) []string {
+// firstAxis completes the first word of ablate; axisValues does the others.
+func firstAxis(words []string, _ string) []string {
 	if len(words) > 0 {
-		if a, err := FindAxis(words[0]); err == nil {
-			return a.Values
-		}
+		return nil
 	}
-	return nil
+	return axisNames()
+}
+
+// axisValues are the next axis's names after x, and else the values of the axis
+// at hand and x.
+func axisValues(words []string, _ string) []string {
+	here, another := axisHere(words)
+	switch {
+	case here == nil && another || len(words) == 0 || words[len(words)-1] == cross:
+		return axisNames()
+	case here == nil:
+		return nil
+	case another:
+		return append(slices.Clone(here.Values), cross)
+	}
+	return here.Values
 }
 
 // valueWords are key=value for the values that are known.
