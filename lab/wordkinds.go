@@ -33,7 +33,9 @@ var kinds = map[string]candidates{
 	"key=value":    experimentWords,
 	"option=value": taskWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
-	"LR,LR":        nil, "x": nil, // ablate's VALUE offers x
+	"jobs=N":       func(_ []string, p string) []string { return valueWords("jobs", p, []string{"auto"}) },
+	"NAME":         nil, "TIME": nil, "SIZE": nil,
+	"LR,LR": nil, "x": nil, // ablate's VALUE offers x
 	"TEXT": nil, "T": nil, "K": nil, "P": nil,
 	"N": nil, "MB": nil, "FIELD": nil,
 }
