@@ -32,6 +32,8 @@ var kinds = map[string]candidates{
 	"PRESET":       func([]string, string) []string { return presetNames() },
 	"key=value":    experimentWords,
 	"option=value": taskWords,
+	"BENCH":        benchNames,
+	"bench=value":  benchWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
 	"LR,LR":        nil, "x": nil, // ablate's VALUE offers x
 	"TEXT": nil, "T": nil, "K": nil, "P": nil,
