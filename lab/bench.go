@@ -79,7 +79,13 @@ func runBench(ctx context.Context, s *Session, args []string) error {
 		s.note("warning: no shares: " + shortReason(err.Error()))
 	}
 	measured := s.timeCases(ctx, cases, q, r)
-	return errors.Join(r.deliver(s.Out, q), measured)
+	if err := errors.Join(r.deliver(s.Out, q), measured); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.Rows, func(x BenchRow) bool { return x.Error == "" }) {
+		return errFailed
+	}
+	return nil
 }
 
 // timeCases adds a row to the report for each case. What a case cannot do is
@@ -125,6 +131,9 @@ func (s *Session) timeCase(c benchCase, q *benchQuery, rates *deviceRates) (row 
 			row = fail(err)
 		}
 	}()
+	if c.cannot != nil {
+		return fail(c.cannot)
+	}
 	peak := beginPeak()
 	began := time.Now()
 	x, err := c.open(s.be)

@@ -61,6 +61,8 @@ func TestBenchWords(t *testing.T) {
 		"scan form=chunk":           "bench scan: form = chunk: it has no such form",
 		"train model=big":           "bench train: model = big: must be layers x width, as 12x768",
 		"layer mixers=gdn,x":        `bench layer: unknown mixer "x"`,
+		"delta B=0":                 "bench delta: B = 0: must be at least 1",
+		"layer mixers=mamba2 D=8":   "bench layer: H = 2, D = 8: mixer mamba2: dv = 64: must divide",
 		"decode heads=3 mixers=gdn": "bench decode: ",
 		"--from none.json":          "none.json: no such file or directory",
 		"delta --save bench.go/x":   "--save bench.go/x: ",
@@ -221,6 +223,17 @@ func TestOneRowFails(t *testing.T) {
 	cancel()
 	if err := s.timeCases(ctx, cases, &benchQuery{}, r); err == nil || err.Error() != "stopped after 0 of 4 rows" {
 		t.Errorf("interrupt: %v", err)
+	}
+}
+
+// TestOneMixerFails: a mixer that has no such size is a row that says so.
+func TestOneMixerFails(t *testing.T) {
+	_, cases := casesOf(t, "layer mixers=gdn,mamba2 D=8 H=1 B=1 T=2 pass=forward")
+	if len(cases) != 2 || cases[0].cannot != nil || cases[1].cannot == nil {
+		t.Errorf("%+v", cases)
+	}
+	if _, cases = casesOf(t, "prefill mixers=gdn,mamba2 model=1x8 T=2,4"); len(cases) != 4 || cases[1].cannot != nil || cases[2].cannot == nil || cases[3].cannot == nil {
+		t.Errorf("%+v", cases)
 	}
 }
 

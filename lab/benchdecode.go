@@ -35,7 +35,7 @@ func inferenceRows(o option.Values, row BenchRow, open func(m *benchModel, B, T 
 	if err != nil {
 		return nil, err
 	}
-	B := max(1, o.Int("B"))
+	B := o.Int("B")
 	return modelRows(o, row, Ts, B, z, true, func(m *benchModel, T int) func(be compute.Backend) (*timed, error) { return open(m, B, T) })
 }
 

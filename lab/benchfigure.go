@@ -37,11 +37,11 @@ func (r *BenchReport) figures() (out []benchFigure) {
 	}
 	device, _, _ := strings.Cut(r.Device, ",")
 	for _, k := range order {
-		f := viz.Figure{Kind: viz.Scaling, Title: k.bench + ", " + k.pass, Slopes: []float64{1, 2}, Samples: "measurements",
+		f := viz.Figure{Kind: viz.Scaling, Title: title(k.bench, k.pass, rows[k]), Slopes: []float64{1, 2}, Samples: "measurements",
 			Caption: fmt.Sprintf("Medians on %s.", device)}
 		value := func(x BenchRow) float64 { return x.Median }
 		if k.bench == "decode" {
-			f.Kind, f.Slopes, f.Title = viz.Lines, nil, "decode"
+			f.Kind, f.Slopes = viz.Lines, nil
 			f.X = viz.Axis{Label: "tokens before", Unit: "tokens", Scale: viz.Log2}
 			f.Y = viz.Axis{Label: "decoding speed", Unit: "tokens/s", Scale: viz.Log10}
 			value = func(x BenchRow) float64 { return x.TokensPerS }
@@ -56,6 +56,15 @@ func (r *BenchReport) figures() (out []benchFigure) {
 		}
 	}
 	return out
+}
+
+// title names a bench, the form that all rows have, and the pass.
+func title(bench, pass string, rows []BenchRow) string {
+	words := []string{bench, pass}
+	if len(rows) > 0 && !slices.ContainsFunc(rows, func(x BenchRow) bool { return x.Form != rows[0].Form }) {
+		words = []string{bench, rows[0].Form, pass}
+	}
+	return strings.Join(words, ", ")
 }
 
 // passes is the number of different passes in a bench's rows.

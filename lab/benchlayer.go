@@ -52,19 +52,19 @@ func layerRows(o option.Values, _ bool) (out []benchCase, err error) {
 	for _, k := range kinds {
 		l, err := mixer.New(k.Name, H*D, evenSizes(k, H))
 		if err != nil {
-			return nil, fmt.Errorf("H = %d, D = %d: %w", H, D, err)
+			err = fmt.Errorf("H = %d, D = %d: %w", H, D, err)
 		}
 		for _, T := range Ts {
 			for _, gradients := range passes(o) {
 				row := BenchRow{Bench: "layer", What: k.Name, Form: "chosen", Pass: passName(gradients), DType: o.Word("dtype"),
 					Shape: Shape{"B": B, "T": T, "H": H, "D": D}, Tokens: B * T}
-				out = append(out, benchCase{BenchRow: row, open: func(be compute.Backend) (*timed, error) {
+				out = append(out, benchCase{BenchRow: row, cannot: err, open: func(be compute.Backend) (*timed, error) {
 					return openLayer(be, l, dtype, gradients, B, T, H*D)
 				}})
 			}
 		}
 	}
-	return out, nil
+	return out, allCannot(out)
 }
 
 // openLayer compiles a mixer on inputs [B,T,d] of a type; parameters are float32.

@@ -117,23 +117,21 @@ func modelRows(o option.Values, row BenchRow, Ts []int, B int, z modelSizes, sha
 		var m *benchModel
 		for _, T := range Ts {
 			if m == nil || !share {
-				e, err := z.experiment(o, k.Name, B, T)
-				if err != nil {
-					return nil, err
-				}
+				var e *Experiment
+				e, err = z.experiment(o, k.Name, B, T)
 				m = &benchModel{e: e}
 			}
 			row := row
 			row.What, row.Form, row.DType = k.Name, o.Word("model"), modelDType(o)
 			row.Shape = Shape{"B": B, "T": T, "V": z.vocab}
-			out = append(out, benchCase{BenchRow: row, open: open(m, T), shared: m})
+			out = append(out, benchCase{BenchRow: row, open: open(m, T), shared: m, cannot: err})
 			out[len(out)-1].Tokens = B * T
 			if row.Bench == "decode" {
 				out[len(out)-1].Tokens = B
 			}
 		}
 	}
-	return out, nil
+	return out, allCannot(out)
 }
 
 func trainRows(o option.Values, _ bool) ([]benchCase, error) {

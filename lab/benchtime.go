@@ -18,6 +18,17 @@ type benchCase struct {
 	BenchRow
 	open   func(be compute.Backend) (*timed, error)
 	shared *benchModel // what later rows use too, or nil
+	cannot error       // why there is nothing to open
+}
+
+// allCannot is the error of the first row if no row can be measured.
+func allCannot(cases []benchCase) error {
+	for _, c := range cases {
+		if c.cannot == nil {
+			return nil
+		}
+	}
+	return cases[0].cannot
 }
 
 // timed is a compiled computation.

@@ -148,6 +148,9 @@ func chooseBenches(named []bench, given map[string]string) (out []chosenBench, e
 		if err != nil {
 			return nil, err
 		}
+		if values.Int("B") == 0 && b.usual["B"] != "0" {
+			return nil, fmt.Errorf("bench %s: B = 0: must be at least 1", b.name)
+		}
 		out = append(out, chosenBench{b, values})
 	}
 	return out, nil
