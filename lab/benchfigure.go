@@ -1,9 +1,7 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,7 +40,7 @@ func (r *BenchReport) figures() (out []benchFigure) {
 		value := func(x BenchRow) float64 { return x.Median }
 		if k.bench == "decode" {
 			f.Kind, f.Slopes = viz.Lines, nil
-			f.X = viz.Axis{Label: "tokens before", Unit: "tokens", Scale: viz.Log2}
+			f.X = viz.Axis{Label: "context", Unit: "tokens", Scale: viz.Log2}
 			f.Y = viz.Axis{Label: "decoding speed", Unit: "tokens/s", Scale: viz.Log10}
 			value = func(x BenchRow) float64 { return x.TokensPerS }
 		}
@@ -131,39 +129,4 @@ func figurePlace(to string) (dir, base string) {
 		return filepath.Dir(to), strings.TrimSuffix(filepath.Base(to), ext)
 	}
 	return to, ""
-}
-
-// writable fails before anything is measured if results could not be kept.
-func (q *benchQuery) writable() error {
-	if q.figure != "" {
-		if dir, _ := figurePlace(q.figure); writable(dir) != nil {
-			return fmt.Errorf("--figure %s: %w", q.figure, writable(dir))
-		}
-	}
-	if q.save != "" {
-		dir := q.save
-		if strings.HasSuffix(dir, ".json") {
-			dir = filepath.Dir(dir)
-		}
-		if err := writable(dir); err != nil {
-			return fmt.Errorf("--save %s: %w", q.save, err)
-		}
-	}
-	return nil
-}
-
-// readBenchReport reads what --save or --json left.
-func readBenchReport(path string) (*BenchReport, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, cause(err))
-	}
-	r := &BenchReport{}
-	if err := json.Unmarshal(b, r); err != nil {
-		return nil, fmt.Errorf("%s: no report of bench: %w", path, err)
-	}
-	if len(r.Rows) == 0 {
-		return nil, fmt.Errorf("%s: no report of bench: it has no rows", path)
-	}
-	return r, nil
 }

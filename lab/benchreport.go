@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -110,20 +108,4 @@ func (r *BenchReport) deliver(w io.Writer, q *benchQuery) error {
 		}
 	}
 	return err
-}
-
-var fileWords = regexp.MustCompile(`[^a-z0-9]+`)
-
-// path is where a report is kept: a file, or in a folder a name made of the
-// device, the day and the benches.
-func (r *BenchReport) path(to string) string {
-	if strings.HasSuffix(to, ".json") {
-		return to
-	}
-	device, _, _ := strings.Cut(r.Device, ",")
-	platform, _, _ := strings.Cut(r.Backend, ",")
-	platform, _, _ = strings.Cut(platform, " ")
-	platform, _, _ = strings.Cut(platform, ":parallelism")
-	name := strings.Join(append([]string{device, platform, r.Started.Format("2006-01-02")}, r.Benches...), " ")
-	return filepath.Join(to, strings.Trim(fileWords.ReplaceAllString(strings.ToLower(name), "-"), "-")+".json")
 }

@@ -7,10 +7,7 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // benchCase is a row that can be measured.
@@ -73,21 +70,24 @@ func (r *BenchRow) time(x *timed, l benchLimits, platform string) error {
 	if ahead == 0 && platform == "xla:cuda" {
 		ahead = 2
 	}
-	times, median := single, single[len(single)/2]
-	r.Latency, r.Ahead = 1e3*median, 1
+	times, one := single, middle(single)
+	r.Latency, r.Ahead = 1e3*one, 1
 	if x.together && ahead > 1 {
 		// A run is long enough that its ends, where the device waits, do not count.
-		calls := ahead * min(max(4, int(0.02/median)), 64)
+		calls := ahead * min(max(4, int(0.02/one)), 64)
 		if times, err = sample(x.call, ahead, calls, l.repeat, deadline-time.Since(begun)); err != nil {
 			return err
 		}
 		r.Ahead = ahead
 	}
 	scale := 1e3 / float64(r.Steps)
-	r.Samples, r.Least, r.Median, r.Most = len(times), scale*times[0], scale*times[len(times)/2], scale*times[len(times)-1]
+	r.Samples, r.Least, r.Median, r.Most = len(times), scale*times[0], scale*middle(times), scale*times[len(times)-1]
 	r.TokensPerS = float64(r.Tokens) / r.Median * 1e3
 	return nil
 }
+
+// middle is the median of what is sorted.
+func middle(x []float64) float64 { return (x[(len(x)-1)/2] + x[len(x)/2]) / 2 }
 
 // sample returns seconds a call, sorted: each of at most repeat samples is a run
 // of calls, spread over so many callers.
@@ -136,80 +136,4 @@ func callSideBySide(call func() error, callers, calls int) error {
 		}
 	}
 	return nil
-}
-
-// executor is graph's Exec or model's.
-type executor interface {
-	Call(args ...any) ([]*tensors.Tensor, error)
-	Compile(inputs ...shapes.Shape) (*Graph, error)
-	Finalize()
-}
-
-// calling is a timed executor over arguments that stay on the device. The first
-// output is one number, which is read: that ends the call on every backend.
-func calling(exec executor, args []*tensors.Tensor) (*timed, error) {
-	in := make([]any, len(args))
-	for i, a := range args {
-		in[i] = a
-	}
-	x := &timed{together: true}
-	given, size := shapesOf(args)
-	x.bytes = size
-	var err error
-	if x.graph, err = exec.Compile(given...); err != nil {
-		return nil, err
-	}
-	x.call = func() error {
-		out, err := exec.Call(in...)
-		if err != nil {
-			return err
-		}
-		_, err = tensors.CopyFlatData[float32](out[0])
-		return finalize(out, err)
-	}
-	x.close = func() {
-		finalize(args, nil)
-		exec.Finalize()
-	}
-	return x, nil
-}
-
-// shapesOf returns the shapes of tensors, and their bytes.
-func shapesOf(ts []*tensors.Tensor) (out []shapes.Shape, bytes float64) {
-	for _, t := range ts {
-		out = append(out, t.Shape())
-		bytes += float64(t.Shape().ByteSize())
-	}
-	return out, bytes
-}
-
-func finalize(ts []*tensors.Tensor, err error) error {
-	for _, t := range ts {
-		if e := t.FinalizeAll(); err == nil {
-			err = e
-		}
-	}
-	return err
-}
-
-// glance returns one number of x.
-func glance(x *Node) *Node {
-	return ConvertDType(SliceAxis(Reshape(x, -1), 0, AxisElem(0)), dtypes.Float32)
-}
-
-// onDevice evaluates a graph without inputs, and leaves what it gives there.
-func onDevice(be compute.Backend, fn func(g *Graph) []*Node) ([]*tensors.Tensor, error) {
-	exec, err := NewExec(be, fn)
-	if err != nil {
-		return nil, err
-	}
-	defer exec.Finalize()
-	return exec.Call()
-}
-
-// wave is an array of values in (-1, 1) without a period.
-func wave(g *Graph, speed float64, dims ...int) *Node {
-	n := shapes.Make(dtypes.Float32, dims...).Size()
-	i := Reshape(Iota(g, shapes.Make(dtypes.Float32, n), 0), dims...)
-	return Sin(MulScalar(i, speed))
 }
