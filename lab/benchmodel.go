@@ -62,7 +62,7 @@ func (z modelSizes) experiment(o option.Values, mixer string, B, T int) (*Experi
 	if err != nil {
 		return nil, err
 	}
-	words := []string{"task=mqar", "sizes=own", "mixer=" + mixer}
+	words := []string{"task=mqar", "sizes=own", "mixer=" + mixer, "precision=" + o.Word("precision")}
 	for key, value := range map[string]int{
 		"task.vocab": z.vocab, "task.len": max(T, 4), "task.pairs": max(1, min(T/8, z.vocab/4)),
 		"layers": z.layers, "width": z.width, "mlp": z.mlp, "batch": B,
@@ -71,9 +71,6 @@ func (z modelSizes) experiment(o option.Values, mixer string, B, T int) (*Experi
 	}
 	for key, value := range evenSizes(k, z.heads) {
 		words = append(words, "mixer."+key+"="+value)
-	}
-	if p := o.Word("precision"); p != "" {
-		words = append(words, "precision="+p)
 	}
 	return Parse(words)
 }
@@ -171,7 +168,8 @@ func (m *benchModel) openTraining(be compute.Backend) (*timed, error) {
 	}
 	m.t.step = step
 	var args []*tensors.Tensor
-	for _, a := range append(batchArgs(b), tensors.FromScalar(float32(0))) {
+	rate := tensors.FromScalar(float32(0))
+	for _, a := range append(batchArgs(b), rate, rate) {
 		args = append(args, a.(*tensors.Tensor))
 	}
 	given, size := shapesOf(args)
@@ -181,7 +179,7 @@ func (m *benchModel) openTraining(be compute.Backend) (*timed, error) {
 	// The optimiser reads and writes each weight and its two moments.
 	x.bytes = size + 6*4*float64(m.t.set.Count())
 	x.call = func() error {
-		_, err := m.t.train(b, 1e-3)
+		_, err := m.t.train(b, 1e-3, 1e-3)
 		return err
 	}
 	return x, nil

@@ -24,7 +24,7 @@ var benchOptions = option.Set{
 	{Name: "model", Kind: option.Word, Default: "2x64", Help: "layers x width, as 2x256 or 12x768, with a SwiGLU of 8/3 the width"},
 	{Name: "vocab", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 19}, Help: "vocabulary; 0 = by the model's width: 64, 8192 or 32768"},
 	{Name: "heads", Kind: option.Int, Default: 0, Range: [2]float64{0, 1024}, Help: "heads of a model's mixers that have them; 0 = width/64, and at least 2"},
-	{Name: "precision", Kind: option.Word, Default: "", Help: "the experiments' precision"},
+	{Name: "precision", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bf16"}, Help: "of a model's projections and what its mixers read"},
 	{Name: "steps", Kind: option.Int, Default: 0, Range: [2]float64{0, 64}, Help: "tokens that decode takes in one call; 0 = 1, or 4 on a GPU"},
 	{Name: "repeat", Kind: option.Int, Default: 20, Range: positive, Help: "timed samples of a row at most; the median is printed"},
 	{Name: "budget", Kind: option.Float, Default: 2.0, Range: [2]float64{0.001, 3600}, Help: "seconds for a row's samples; the overview takes 0.25"},
