@@ -63,7 +63,7 @@ func init() { // in init because help refers to the table
 			{"rm", "RUN... [--yes]", "remove runs or ablations", removeRuns},
 			{"set", "[key=value...]", "show the session's defaults, which a command's own words override; add one, or remove it with key=", set},
 			{"source", "FILE", "run the lines of a file", source},
-			{"bench", "[key=value...] [--json]", "time the recurrence behind the mixers, forward and with all gradients", bench},
+			{"bench", "[BENCH...] [bench=value...] [--figure FILE] [--save FILE] [--from FILE.json] [--json]", "time operators, mixers and models: forward, gradients, training, prefill, decoding", runBench},
 			{"doctor", "[backend=NAME]", "report backend, devices, plugins, SIMD and versions, and what is missing", doctor},
 			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--json]", "measure every mixer and form against float64", selftest},
 			{"quit", "", "leave", quit},

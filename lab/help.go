@@ -87,6 +87,10 @@ func helpOn(w io.Writer, name string) error {
 		_, err = io.WriteString(w, "\n"+text)
 		return err
 	}
+	if c.Name == "bench" {
+		_, err = io.WriteString(w, "\n"+benchKeys())
+		return err
+	}
 	if !takesKeys(c) {
 		return nil
 	}

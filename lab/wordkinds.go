@@ -32,6 +32,8 @@ var kinds = map[string]candidates{
 	"PRESET":       func([]string, string) []string { return presetNames() },
 	"key=value":    experimentWords,
 	"option=value": taskWords,
+	"BENCH":        benchNames,
+	"bench=value":  benchWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
 	"jobs=N":       func(_ []string, p string) []string { return valueWords("jobs", p, []string{"auto"}) },
 	"NAME":         nil, "TIME": nil, "SIZE": nil,
