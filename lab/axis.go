@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -32,7 +33,11 @@ var Axes = []*Axis{
 	{"mixer", "the whole mixer", "mixer", []string{"kaczmarz", "gdn", "deltanet", "linear"}, ""},
 	{"depth", "number of blocks", "layers", []string{"1", "2", "4"}, ""},
 	{"width", "model width", "width", []string{"16", "32", "64"}, ""},
-	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""},
+	{"optimizer", "what updates the hidden matrices", "optimizer", []string{"adamw", "muon", "normuon"}, ""},
+	{"schedule", "learning rate after the warm-up", "schedule", []string{"cosine", "wsd", "constant"}, ""},
+	{"precision", "type of numbers: of all, or bf16 for projections and what mixers read", "precision", []string{"float32", "bf16"}, ""},
+	{"accumulate", "parts of a batch whose gradients are added up", "accumulate", []string{"1", "2", "4"}, ""},
+	rateAxis,
 }
 
 // FindAxis returns the axis of that name, or an error that lists the known.
@@ -47,17 +52,30 @@ func FindAxis(name string) (*Axis, error) {
 	return nil, fmt.Errorf("unknown axis %q%s: known are %s", name, nearest(name, names), strings.Join(names, ", "))
 }
 
-// baseline makes the experiment that the axis's cells differ from.
-func (a *Axis) baseline(words []string) (*Experiment, error) {
-	if a.Mixer != "" && !namesMixer(words) {
-		words = append([]string{"mixer=" + a.Mixer}, words...)
+// rateAxis is varied like the others, or chosen for each cell of another axis.
+var rateAxis = &Axis{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""}
+
+// baseline makes the experiment that the cells of the axes differ from.
+func baseline(words []string, axes ...Varied) (*Experiment, error) {
+	of := ""
+	for _, ax := range axes {
+		if ax.Mixer != "" && of != "" && ax.Mixer != of && !namesMixer(words) {
+			return nil, fmt.Errorf("axis %s is of mixer %s and axis %s of another: name mixers that have both, as mixer=%s,%s layers=2", axes[0].Name, of, ax.Name, of, ax.Mixer)
+		}
+		of = cmp.Or(ax.Mixer, of)
+	}
+	if of != "" && !namesMixer(words) {
+		words = append([]string{"mixer=" + of}, words...)
 	}
 	return Parse(words)
 }
 
-// covers tells whether the axis may change a key. Another mixer brings its own
-// options with it.
+// covers tells whether the axis may change a key. Another mixer, optimizer or
+// schedule brings its own options with it.
 func (a *Axis) covers(key string) bool {
+	if c := chooserOf(key); c != nil && c.key == a.Key {
+		return true
+	}
 	return key == a.Key || a.Key == "mixer" && strings.HasPrefix(key, "mixer.") || strings.HasPrefix(key, a.Key+"@")
 }
 

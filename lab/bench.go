@@ -2,302 +2,188 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
-	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
-
-	"github.com/kalmarz/kalmarz/layers/delta"
-	"github.com/kalmarz/kalmarz/layers/grad"
-	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/option"
 )
 
-// benchOptions are the words of bench.
-var benchOptions = option.Set{
-	{Name: "B", Kind: option.Int, Default: 8, Range: positive, Help: "rows"},
-	{Name: "T", Kind: option.Int, Default: 128, Range: positive, Help: "tokens"},
-	{Name: "H", Kind: option.Int, Default: 2, Range: positive, Help: "heads"},
-	{Name: "D", Kind: option.Int, Default: 32, Range: positive, Help: "key and value width of a head"},
-	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; everything is computed in float32"},
-	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths of the graph form; empty: kernels alone"},
-	{Name: "decays", Kind: option.Word, Default: "all", Choices: []string{"all", "none", "head", "channel"}, Help: "which recurrences: those with no decay, a decay a head or a decay a channel"},
-	{Name: "chain", Kind: option.Int, Default: 1, Range: positive, Help: "evaluations in a row in one call, each of which writes what the one before it read out; times are of one"},
-	{Name: "plan", Kind: option.Word, Default: "", Help: "how kernels are cut: columns, warps, stages, warps of one-chunk programs, as 64,4,2,8; empty: the built-in choice"},
-	{Name: "repeat", Kind: option.Int, Default: 20, Range: positive, Help: "timed calls after a warm-up; the median is printed"},
+// bench is one thing that can be timed; its rows are made from its options.
+type bench struct {
+	name, help string
+	keys       []string          // the options it reads
+	usual      map[string]string // its own defaults
+	published  map[string]string // its sizes under a preset BxTy
+	rows       func(o option.Values, overview bool) ([]benchCase, error)
 }
 
-// BenchRow is one measurement.
-type BenchRow struct {
-	Recurrence string  `json:"recurrence"`
-	Form       string  `json:"form"`
-	Pass       string  `json:"pass"`
-	Compile    float64 `json:"compile_s"` // to the end of the first call
-	Median     float64 `json:"median_ms"`
-	Least      float64 `json:"least_ms"`
-	Most       float64 `json:"most_ms"`
-	TokensPerS float64 `json:"tokens_per_second"`
-	GFLOPs     float64 `json:"gflop"` // of the matrix products in the graph; kernels hold theirs inside
+// benches is the table of what can be timed.
+var benches = []bench{
+	{"delta", "the matrix recurrence behind most mixers", []string{"B", "T", "H", "D", "decay", "dtype", "form", "chunks", "plan", "pass"},
+		map[string]string{"T": "128"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, deltaRows},
+	{"filter", "the scan of a Kalman filter", []string{"B", "T", "M", "S", "dtype", "form", "pass"},
+		map[string]string{"T": "128"}, map[string]string{"M": "1024", "S": "16"}, filterRows},
+	{"scan", "scans of affine, Möbius and max-plus maps, M x S numbers wide", []string{"B", "T", "M", "S", "form", "pass"},
+		map[string]string{"T": "256", "B": "1"}, map[string]string{"M": "1024", "S": "16"}, scanRows},
+	{"attention", "causal softmax attention", []string{"B", "T", "H", "D", "dtype", "pass"},
+		map[string]string{"T": "128"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, attentionRows},
+	{"layer", "whole mixers of width H x D: projections, gates and recurrence", []string{"mixers", "B", "T", "H", "D", "dtype", "pass"},
+		map[string]string{"T": "128", "mixers": "softmax,mamba2,gdn,kaczmarz,kalman"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, layerRows},
+	{"train", "a training step of a model, as train takes it", []string{"mixers", "model", "vocab", "heads", "B", "T", "precision"},
+		map[string]string{"B": "0", "T": ""}, nil, trainRows},
+	{"prefill", "a prompt of T tokens to the logits that follow it", []string{"mixers", "model", "vocab", "heads", "B", "T", "precision"},
+		map[string]string{"B": "1", "T": ""}, nil, prefillRows},
+	{"decode", "one token after another, after T tokens", []string{"mixers", "model", "vocab", "heads", "B", "T", "precision", "steps"},
+		map[string]string{"B": "1", "T": ""}, nil, decodeRows},
 }
 
-// bench times the recurrence behind the mixers, forward and with all gradients.
-func bench(ctx context.Context, s *Session, args []string) error {
+// runBench times what the words name and reports it.
+func runBench(ctx context.Context, s *Session, args []string) error {
 	_, args = s.place(args)
-	given := map[string]string{}
-	asJSON := false
-	for _, a := range args {
-		key, value, ok := strings.Cut(a, "=")
-		switch {
-		case a == "--json":
-			asJSON = true
-		case !ok:
-			return fmt.Errorf("%q: bench takes --json, backend=... and key=value: %s", a, strings.Join(benchOptions.Names(), ", "))
-		default:
-			given[key] = value
-		}
-	}
-	o, err := benchOptions.Parse("bench", given)
+	q, err := readBench(args)
 	if err != nil {
 		return err
 	}
-	var forms []delta.Form
-	for c := range strings.FieldsFuncSeq(o.Word("chunks"), func(r rune) bool { return r == ',' }) {
-		n, err := strconv.Atoi(c)
-		if err != nil || n < 1 || n&(n-1) != 0 {
-			return fmt.Errorf("bench: chunks = %s: must be powers of two with commas", o.Word("chunks"))
+	if q.from != "" {
+		r, err := readBenchReport(q.from)
+		if err != nil {
+			return err
 		}
-		forms = append(forms, delta.Form{Chunk: n})
+		if q.save != "" {
+			return fmt.Errorf("bench: --save goes with a measurement, not with --from")
+		}
+		return r.deliver(s.Out, q)
 	}
-	be, err := s.open()
-	if err != nil {
+	var cases []benchCase
+	for _, b := range q.benches {
+		rows, err := b.rows(b.values, q.overview)
+		if err != nil {
+			return fmt.Errorf("bench %s: %w", b.name, err)
+		}
+		cases = append(cases, rows...)
+	}
+	if err := q.writable(); err != nil {
 		return err
 	}
-	if kernels.On(be) {
-		forms = append(forms, delta.Form{Kernel: true})
+	if _, err := s.open(); err != nil {
+		return err
 	}
-	if len(forms) == 0 {
-		return fmt.Errorf("bench: no chunks are given, and %s has no fused kernels: doctor says why", s.choice.Config)
+	r := s.newBenchReport(q)
+	r.Rates = rateSizes(s.choice.Platform)
+	if err := r.Rates.measure(s.be, s.choice.Platform, dtypesOf(cases), q.limits); err != nil {
+		r.Rates = nil
+		s.note("warning: no shares: " + shortReason(err.Error()))
 	}
-	if plan := o.Word("plan"); plan != "" {
-		var p kernels.Plan
-		if n, _ := fmt.Sscanf(plan, "%d,%d,%d,%d", &p.Columns, &p.Warps, &p.Stages, &p.LocalWarps); n != 4 {
-			return fmt.Errorf("bench: plan = %s: must be four whole numbers with commas", plan)
+	measured := s.timeCases(ctx, cases, q, r)
+	if err := errors.Join(r.deliver(s.Out, q), measured); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.Rows, func(x BenchRow) bool { return x.Error == "" }) {
+		return errFailed
+	}
+	return nil
+}
+
+// timeCases adds a row to the report for each case. What a case cannot do is
+// said in its row; only an interrupt ends the rest.
+func (s *Session) timeCases(ctx context.Context, cases []benchCase, q *benchQuery, r *BenchReport) error {
+	live := terminal(s.Err)
+	for i, c := range cases {
+		if ctx.Err() != nil {
+			return fmt.Errorf("stopped after %d of %d rows", i, len(cases))
 		}
-		kernels.Tune(&p)
-		defer kernels.Tune(nil)
-	}
-	var rows []BenchRow
-	for _, r := range []recurrence{
-		{"delta rule", 0, erases}, {"delta, a decay a head", 1, erases}, {"delta by rates, a decay a head", 1, erases | rated},
-		{"delta, a decay a channel", o.Int("D"), erases}, {"additive, a decay a head", 1, 0},
-	} {
-		if w := o.Word("decays"); w != "all" && w != r.which() {
-			continue
+		if live {
+			fmt.Fprintf(s.Err, "\r\x1b[K[%d/%d] %s %s %s %s", i+1, len(cases), c.Bench, c.What, c.Form, c.Pass)
 		}
-		for _, f := range forms {
-			if f.Kernel && r.decays > 1 {
-				continue // there are none
+		row := s.timeCase(c, q, r.Rates)
+		r.Rows = append(r.Rows, row)
+		if !live && !q.overview {
+			s.note(fmt.Sprintf("[%d/%d] %s", i+1, len(cases), row.summary()))
+		}
+		if q.save != "" { // what is measured outlives whatever comes
+			if err := writeJSON(r.path(q.save), r); err != nil {
+				return err
 			}
-			for _, gradients := range []bool{false, true} {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				row, err := timeRecurrence(be, o, r, f, gradients)
-				if err != nil {
-					return oneLine(fmt.Errorf("%s, %s: %w", r.name, formName(f), err))
-				}
-				row.Recurrence = r.name
-				rows = append(rows, row)
-				if terminal(s.Err) {
-					fmt.Fprintf(s.Err, "\r\x1b[K%s %s %s", row.Recurrence, row.Form, row.Pass)
-				}
-			}
+		}
+		if c.shared != nil && (i+1 == len(cases) || cases[i+1].shared != c.shared) {
+			c.shared.close()
 		}
 	}
-	if terminal(s.Err) {
+	if live {
 		fmt.Fprint(s.Err, "\r\x1b[K")
 	}
-	if asJSON {
-		e := json.NewEncoder(s.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"backend": s.choice.String(), "versions": versions(), "shape": o, "rows": rows})
-	}
-	t := &table{header: []string{"recurrence", "form", "pass", "median ms", "least", "most", "tokens/s", "GFLOP/s", "first call s"}}
-	for _, r := range rows {
-		t.add(r.Recurrence, r.Form, r.Pass, fmt.Sprintf("%.3g", r.Median), fmt.Sprintf("%.3g", r.Least), fmt.Sprintf("%.3g", r.Most),
-			short(r.TokensPerS), short(r.GFLOPs/r.Median*1e3), fmt.Sprintf("%.1f", r.Compile))
-	}
-	_, err = fmt.Fprintf(s.Out, "%sB=%d T=%d H=%d D=%d %s on %s\n", t.text(), o.Int("B"), o.Int("T"), o.Int("H"), o.Int("D"), o.Word("dtype"), s.choice.Config)
-	return err
+	return nil
 }
 
-// recurrence is one that bench times.
-type recurrence struct {
-	name   string
-	decays int // a token and head
-	parts  int
-}
-
-const (
-	erases = 1 << iota // with e = k/2
-	rated              // or e = k and rates about 1/2
-)
-
-func (r recurrence) which() string {
-	switch r.decays {
-	case 0:
-		return "none"
-	case 1:
-		return "head"
+// timeCase compiles and times one case.
+func (s *Session) timeCase(c benchCase, q *benchQuery, rates *deviceRates) (row BenchRow) {
+	row = c.BenchRow
+	fail := func(err any) BenchRow {
+		row.Error = shortReason(fmt.Sprint(err))
+		return row
 	}
-	return "channel"
-}
-
-func formName(f delta.Form) string {
-	if f.Kernel {
-		return "kernel"
-	}
-	return fmt.Sprintf("chunk %d", f.Chunk)
-}
-
-// timeRecurrence compiles a chain of evaluations and times it: the call, its
-// outputs in device memory, and one number read back so that the call has ended.
-func timeRecurrence(be compute.Backend, o option.Values, r recurrence, form delta.Form, gradients bool) (row BenchRow, err error) {
-	B, T, H, D := o.Int("B"), o.Int("T"), o.Int("H"), o.Int("D")
-	dtype := dtypes.Float32
-	if o.Word("dtype") == "bfloat16" {
-		dtype = dtypes.BFloat16
-	}
-	if form.Kernel {
-		if _, err := kernels.NewDelta(B, T, H, D, D, dtype, kernels.Parts{}); err != nil {
-			return row, err
+	defer func() {
+		if err := recover(); err != nil {
+			row = fail(err)
 		}
+	}()
+	if c.cannot != nil {
+		return fail(c.cannot)
 	}
-	row = BenchRow{Form: formName(form), Pass: "forward"}
-	if gradients {
-		row.Pass = "with gradients"
-	}
-	chain := o.Int("chain")
-	once := func(x []*Node) []*Node {
-		in := delta.Inputs{Q: x[0], K: x[1], Write: x[2]}
-		rest := x[3:]
-		switch {
-		case r.parts&rated != 0:
-			in.Erase, in.Rate, rest = in.K, rest[0], rest[1:]
-		case r.parts&erases != 0:
-			in.Erase, rest = rest[0], rest[1:]
-		}
-		if r.decays > 0 {
-			in.LogDecay = rest[0]
-		}
-		out := delta.Run(in, form)
-		outs := []*Node{out.O, out.State}
-		if gradients {
-			outs = append(outs, Gradient(ReduceAllSum(ConvertDType(Mul(out.O, out.O), dtypes.Float32)), x...)...)
-		}
-		return OptimizationBarriers(outs...) // all of them are computed
-	}
-	build := func(x []*Node) []*Node {
-		x = slices.Clone(x)
-		outs := once(x)
-		for range chain - 1 {
-			x[2] = StopGradient(outs[0]) // o is written next,
-			if gradients {
-				x[2] = StopGradient(outs[4]) // or the gradient of what was
-			}
-			outs = once(x)
-		}
-		last := outs[len(outs)-1]
-		first := SliceAxis(Reshape(last, -1), 0, AxisElem(0))
-		return append([]*Node{ConvertDType(first, dtypes.Float32)}, outs...)
-	}
-	inputs, err := NewExec(be, func(g *Graph) []*Node { return benchInputs(g, dtype, B, T, H, D, r) })
+	peak := beginPeak()
+	began := time.Now()
+	x, err := c.open(s.be)
 	if err != nil {
-		return row, err
+		return fail(err)
 	}
-	ts, err := inputs.Call()
-	if err != nil {
-		return row, err
+	defer x.close()
+	row.Compile = (time.Since(began) - x.prepared).Seconds()
+	row.GFLOP, row.Bytes, row.Steps = x.flops/1e9, x.bytes, max(1, x.steps)
+	if err := fits(s.choice.Platform, x.graph); err != nil {
+		return fail(err)
 	}
-	args := make([]any, len(ts))
-	for i, t := range ts {
-		args[i] = t
+	if err := row.time(x, q.limits, s.choice.Platform); err != nil {
+		return fail(err)
 	}
-	exec, err := NewExec(be, func(x []*Node) []*Node {
-		outs := build(x)
-		row.GFLOPs = grad.ProductFLOPs(x[0].Graph()) / 1e9 / float64(chain)
-		return outs
-	})
-	if err != nil {
-		return row, err
+	if row.Memory = deviceMemory(x.graph.Executable()); row.Memory == nil {
+		m := peak()
+		row.Memory = &m
 	}
-	call := func() (float64, error) {
-		start := time.Now()
-		outs, err := exec.Call(args...)
-		if err != nil {
-			return 0, err
-		}
-		tensors.MustCopyFlatData[float32](outs[0])
-		took := time.Since(start).Seconds()
-		for _, t := range outs {
-			t.MustFinalizeAll()
-		}
-		return took, nil
-	}
-	if row.Compile, err = call(); err != nil {
-		return row, err
-	}
-	var times []float64
-	for range o.Int("repeat") + 2 {
-		took, err := call()
-		if err != nil {
-			return row, err
-		}
-		times = append(times, 1e3*took/float64(chain))
-	}
-	times = times[2:] // the first calls warm caches and clocks
-	slices.Sort(times)
-	row.Least, row.Median, row.Most = times[0], times[len(times)/2], times[len(times)-1]
-	row.TokensPerS = float64(B*T) / row.Median * 1e3
-	exec.Finalize()
-	return row, nil
+	row.compare(rates)
+	return row
 }
 
-// benchInputs makes inputs on the device: queries of length 1/√D, unit keys,
-// e = k/2 or rates about 1/2, log-decays in (-0.1, 0).
-func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D int, r recurrence) []*Node {
-	wave := func(speed float64, dims ...int) *Node {
-		n := shapes.Make(dtypes.Float32, dims...).Size()
-		i := Reshape(Iota(g, shapes.Make(dtypes.Float32, n), 0), dims...)
-		return Sin(MulScalar(i, speed))
-	}
-	k := grad.L2(wave(0.77, B, T, H, D), 1e-6)
-	q := MulScalar(grad.L2(wave(0.31, B, T, H, D), 1e-6), 1/math.Sqrt(float64(D)))
-	out := []*Node{q, k, wave(0.53, B, T, H, D)}
-	switch {
-	case r.parts&rated != 0:
-		out = append(out, AddScalar(MulScalar(wave(0.29, B, T, H), 0.1), 0.5))
-	case r.parts&erases != 0:
-		out = append(out, MulScalar(k, 0.5))
-	}
-	if r.decays > 0 {
-		dims := []int{B, T, H}
-		if r.decays > 1 {
-			dims = append(dims, D)
+// dtypesOf lists the types of the products in some rows.
+func dtypesOf(cases []benchCase) (out []string) {
+	for _, c := range cases {
+		if !slices.Contains(out, c.DType) {
+			out = append(out, c.DType)
 		}
-		out = append(out, AddScalar(MulScalar(wave(0.11, dims...), 0.05), -0.05))
-	}
-	for i := range out {
-		out[i] = ConvertDType(out[i], dtype)
 	}
 	return out
+}
+
+// wrappings are what GoMLX and PJRT put before the reason of an error.
+var wrappings = regexp.MustCompile(`^(.* panicked: |failed during graph construction/compilation: |compilation failed for Exec "[^"]*": |backend "[^"]*": failed to \w+ computation "[^"]*": |PJRT error \(code=\d+\): )`)
+
+// shortReason is an error in one line that fits under a table.
+func shortReason(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	for rest := wrappings.ReplaceAllString(text, ""); rest != text; rest = wrappings.ReplaceAllString(text, "") {
+		text = rest
+	}
+	for _, full := range []string{"RESOURCE_EXHAUSTED: ", "Out of memory"} {
+		if i := strings.Index(text, full); i >= 0 {
+			text = "out of device memory: " + strings.TrimPrefix(text[i:], full)
+			break
+		}
+	}
+	if r := []rune(text); len(r) > 160 {
+		text = string(r[:157]) + "..."
+	}
+	return text
 }

@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
 	"github.com/kalmarz/kalmarz/layers/param"
 )
 
@@ -29,9 +27,9 @@ func encodeWeights(set *param.Set, step int) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name, err)
 		}
-		a := array{arrayName(e.Name), e.Dims, tensors.MustCopyFlatData[float32](t)}
+		a := arrayOf(arrayName(e.Name), t)
 		for i, v := range a.values {
-			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return nil, fmt.Errorf("%s[%d] is %v", e.Name, i, v)
 			}
 		}
@@ -46,7 +44,7 @@ func arrayName(path string) string {
 }
 
 // Weights are the arrays of a checkpoint by name.
-type Weights map[string][]float32
+type Weights map[string][]float64
 
 // ReadWeights reads a checkpoint's parameters and the step at which they were
 // written.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gomlx/gomlx/core/tensors"
 	gomodel "github.com/gomlx/gomlx/ml/model"
 
+	"github.com/kalmarz/kalmarz/layers/optim"
 	"github.com/kalmarz/kalmarz/layers/param"
 )
 
@@ -43,7 +43,7 @@ func saveCheckpoint(run string, set *param.Set, config string, step, keep int) e
 		if err != nil {
 			return fmt.Errorf("optimiser state %s: %w", v.Path(), err)
 		}
-		arrays = append(arrays, array{arrayName(v.Path()), v.Shape().Dimensions, tensors.MustCopyFlatData[float32](t)})
+		arrays = append(arrays, arrayOf(arrayName(v.Path()), t))
 	}
 	slices.SortFunc(arrays, func(a, b array) int { return strings.Compare(a.name, b.name) })
 	state, err := encodeTensors(map[string]string{
@@ -85,7 +85,7 @@ func stateVariables(set *param.Set) func(yield func(*gomodel.Variable) bool) {
 			parameters[e.Variable().Path()] = true
 		}
 		for v := range set.Store.IterVariables() {
-			if !parameters[v.Path()] && !yield(v) {
+			if !parameters[v.Path()] && !optim.IsAccumulated(v) && !yield(v) {
 				return
 			}
 		}

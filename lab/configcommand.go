@@ -21,7 +21,11 @@ func config(_ context.Context, s *Session, args []string) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(s.Out, text)
+		groups, err := e.groupComments()
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(s.Out, text+groups)
 		return err
 	case len(rest) == 3 && rest[0] == "diff":
 		a, err := configOf(out, rest[1])

@@ -69,7 +69,7 @@ func TestLossIsTheTrainingLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := tr.train(b, 0)
+	m, err := tr.train(b, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/model"
+	"github.com/kalmarz/kalmarz/layers/optim"
 	"github.com/kalmarz/kalmarz/layers/option"
 )
 
@@ -41,9 +42,13 @@ var options = option.Set{
 	{Name: "residual_init", Kind: option.Word, Default: "plain", Choices: []string{"plain", "scaled"}, Help: "output projections of mixers and MLPs: as the others, or divided by √(2 layers)"},
 	{Name: "steps", Kind: option.Int, Default: 400, Range: positive, Help: "optimiser steps"},
 	{Name: "batch", Kind: option.Int, Default: 32, Range: positive, Help: "rows a step"},
-	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate of AdamW"},
+	{Name: "accumulate", Kind: option.Int, Default: 1, Range: positive, Help: "equal parts of a batch whose gradients are added up, one after the other: the same step in less memory"},
+	{Name: "precision", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bf16", "float64"}, Help: "bf16: of projections and what mixers read; parameters, norms, states, logits and loss stay in float32"},
+	{Name: "optimizer", Kind: option.Word, Default: "adamw", Choices: optim.Names(), Help: "what updates the hidden matrices; AdamW updates the rest"},
+	{Name: "schedule", Kind: option.Word, Default: "cosine", Choices: optim.ScheduleNames(), Help: "learning rate after the warm-up"},
+	{Name: "lr", Kind: option.Float, Default: 1e-2, Range: nonNegative, Help: "peak learning rate"},
 	{Name: "warmup", Kind: option.Int, Default: 20, Range: [2]float64{0, 1 << 30}, Help: "steps of linear warm-up"},
-	{Name: "lr_floor", Kind: option.Float, Default: 0.01, Range: [2]float64{0, 1}, Help: "learning rate at the end of the cosine / lr"},
+	{Name: "lr_floor", Kind: option.Float, Default: 0.01, Range: [2]float64{0, 1}, Help: "learning rate at the end of the schedule / lr"},
 	{Name: "wd", Kind: option.Float, Default: 0.01, Range: nonNegative, Help: "decoupled weight decay of matrices and embeddings"},
 	{Name: "beta1", Kind: option.Float, Default: 0.9, Range: [2]float64{0, 1}, Help: "AdamW's β₁"},
 	{Name: "beta2", Kind: option.Float, Default: 0.95, Range: [2]float64{0, 1}, Help: "AdamW's β₂"},
@@ -53,7 +58,7 @@ var options = option.Set{
 	{Name: "seeds", Kind: option.Int, Default: 3, Range: [2]float64{1, 1000}, Help: "runs of each cell, with seeds counted up"},
 	{Name: "eval_rows", Kind: option.Int, Default: 256, Range: positive, Help: "test rows at each length"},
 	{Name: "lengths", Kind: option.Word, Default: "1,2,4,8", Help: "test lengths as multiples of the training length"},
-	{Name: "save_every", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "steps between checkpoints; 0 = at the end"},
+	{Name: "save_every", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "steps between checkpoints; 0 = one every 30 s while the run lasts, and one at the end"},
 	{Name: "keep", Kind: option.Int, Default: 1, Range: [2]float64{1, 1000}, Help: "checkpoints kept"},
 	{Name: "chunk", Kind: option.Int, Default: 0, Range: [2]float64{0, 4096}, Help: "chunk length of recurrences, a power of two; 0 = chosen by length and backend"},
 	{Name: "form", Kind: option.Word, Default: "auto", Choices: []string{"auto", "recurrent", "kernel"}, Help: "how recurrences are evaluated; kernel: by fused kernels where there are any, else as auto"},
@@ -61,11 +66,12 @@ var options = option.Set{
 
 // Experiment is one complete configuration: task, model and training.
 type Experiment struct {
-	option.Values                   // of options
-	Task          datasets.Task     // built from task.*
-	Model         *model.Model      // built from mixer.* and the task's vocabulary
-	given         map[string]string // canonical key -> text
-	live          map[string]bool   // canonical keys that compiled graphs take as inputs
+	option.Values                          // of options
+	Task          datasets.Task            // built from task.*
+	Model         *model.Model             // built from mixer.* and the task's vocabulary
+	chosen        map[string]option.Values // of choosers
+	given         map[string]string        // canonical key -> text
+	live          map[string]bool          // canonical keys that compiled graphs take as inputs
 	complete      []KeyValue
 }
 
@@ -100,6 +106,9 @@ func Parse(words []string) (*Experiment, error) {
 // With returns the experiment with one canonical key changed.
 func (e *Experiment) With(key, value string) (*Experiment, error) {
 	given := maps.Clone(e.given)
+	if c := chooserOf(key); c != nil && key == c.key {
+		c.without(value, given)
+	}
 	given[key] = value
 	return build(given)
 }
@@ -108,12 +117,13 @@ func build(raw map[string]string) (*Experiment, error) { return buildWith(raw, d
 
 // buildWith is build with another way to open the task.
 func buildWith(raw map[string]string, open opener) (*Experiment, error) {
-	e := &Experiment{given: map[string]string{}, live: map[string]bool{}}
+	e := &Experiment{given: map[string]string{}, chosen: map[string]option.Values{}, live: map[string]bool{}}
 	taskKind, kinds, err := kindsOf(raw)
 	if err != nil {
 		return nil, err
 	}
 	top, task, mix := map[string]string{}, map[string]string{}, map[string]string{}
+	training := map[string]map[string]string{"optimizer": {}, "schedule": {}}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		canonical, err := resolve(key, taskKind, kinds)
 		if err != nil {
@@ -129,12 +139,24 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 			top[canonical] = raw[key]
 		case group == "task":
 			task[name] = raw[key]
+		case chooserOf(group) != nil:
+			training[group][name] = raw[key]
 		default:
 			mix[name] = raw[key]
 		}
 	}
 	if e.Values, err = options.Parse("experiment", top); err != nil {
 		return nil, err
+	}
+	for _, c := range choosers {
+		if e.chosen[c.key], err = c.parse(e.Word(c.key), training[c.key]); err != nil {
+			return nil, err
+		}
+	}
+	if n, parts := e.Int("batch"), e.Int("accumulate"); n%parts != 0 {
+		return nil, fmt.Errorf("experiment: accumulate = %d: must divide batch = %d", parts, n)
+	} else if rows := e.Int("aux"); rows%parts != 0 {
+		return nil, fmt.Errorf("experiment: accumulate = %d: must divide aux = %d", parts, rows)
 	}
 	if c := e.Int("chunk"); c&(c-1) != 0 {
 		return nil, fmt.Errorf("experiment: chunk = %d: must be a power of two", c)
@@ -169,6 +191,9 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	for _, o := range options {
 		e.complete = append(e.complete, KeyValue{o.Name, option.Format(e.Values[o.Name])})
 	}
+	for _, c := range choosers {
+		e.complete = append(e.complete, c.describe(e.Word(c.key), e.chosen[c.key])...)
+	}
 	for _, o := range taskKind.Options {
 		e.complete = append(e.complete, KeyValue{"task." + o.Name, option.Format(e.Task.Info().Values[o.Name])})
 	}
@@ -179,7 +204,7 @@ func (e *Experiment) buildModel(kinds []*mixer.Kind, mix map[string]string) erro
 	info := e.Task.Info()
 	c := model.Config{
 		Vocab: info.Vocab, Classes: info.Classes, Width: e.Int("width"), MLP: e.Int("mlp"),
-		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"), FromLast: info.FromLast,
+		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"), FromLast: info.FromLast, BFloat16: e.Word("precision") == "bf16",
 	}
 	for i := range e.Int("layers") {
 		k := kinds[i%len(kinds)]
@@ -262,6 +287,15 @@ func only(given map[string]string, declared option.Set) map[string]string {
 // Complete lists every key with its value, defaults included.
 func (e *Experiment) Complete() []KeyValue { return slices.Clone(e.complete) }
 
+// words are key=value words that make this experiment.
+func (e *Experiment) words() []string {
+	out := []string{}
+	for _, key := range slices.Sorted(maps.Keys(e.given)) {
+		out = append(out, key+"="+e.given[key])
+	}
+	return out
+}
+
 // Diff lists the keys in which two experiments differ.
 func Diff(a, b *Experiment) []string {
 	av, bv := map[string]string{}, map[string]string{}
@@ -294,7 +328,9 @@ func (e *Experiment) graphKey() string {
 		switch {
 		case e.live[kv.Key]:
 			kv.Value = "#"
-		case slices.Contains([]string{"steps", "lr", "warmup", "lr_floor", "seed", "seeds", "eval_rows", "lengths", "save_every", "keep"}, kv.Key):
+		case strings.HasPrefix(kv.Key, "schedule.") || kv.Key == "optimizer.rest_lr" || kv.Key == "optimizer.rest_schedule":
+			continue // only the learning rates, which are inputs, follow from them
+		case slices.Contains([]string{"steps", "schedule", "lr", "warmup", "lr_floor", "seed", "seeds", "eval_rows", "lengths", "save_every", "keep"}, kv.Key):
 			continue
 		}
 		fmt.Fprintln(&b, kv.Key, kv.Value)
@@ -319,7 +355,13 @@ func (e *Experiment) form() delta.Form {
 	return delta.Form{Recurrent: e.Word("form") == "recurrent", Kernel: e.Word("form") == "kernel", Chunk: e.Int("chunk")}
 }
 
-func (e *Experiment) dtype() dtypes.DType { return dtypes.Float32 }
+// dtype is the type of parameters and of all that is not narrowed.
+func (e *Experiment) dtype() dtypes.DType {
+	if e.Word("precision") == "float64" {
+		return dtypes.Float64
+	}
+	return dtypes.Float32
+}
 
 // hash names a configuration in eight characters.
 func (e *Experiment) hash() string {

@@ -44,6 +44,16 @@ func TestBadInput(t *testing.T) {
 		{"mixer=softmax dk=5", "layer 1: mixer softmax: dk = 5: rotary positions need an even key width"},
 		{"sizes=own heads=5", "layer 1: mixer kaczmarz: expand_k = 0.75: width 32 x 0.75 = 24 must be a multiple of heads = 5"},
 		{"heads=3 qk_heads=2", "layer 1: mixer kaczmarz: qk_heads = 2: must divide heads = 3"},
+		{"optimizer=sgd", "experiment: optimizer = sgd: must be one of adamw, muon, normuon"},
+		{"momentum=0.9", "optimizer.momentum is an option of muon and normuon, not of optimizer = adamw"},
+		{"optimizer=muon restore=true", "optimizer.restore is an option of normuon, not of optimizer = muon"},
+		{"optimizer=muon momentum=1", "optimizer muon: momentum = 1: must be in [0, 0.9999]"},
+		{"optimizer=muon momentumm=1", `unknown key "momentumm" (did you mean optimizer.momentum?)`},
+		{"schedule=step", "experiment: schedule = step: must be one of cosine, wsd, constant"},
+		{"decay_shape=linear", "schedule.decay_shape is an option of wsd, not of schedule = cosine"},
+		{"precision=int8", "experiment: precision = int8: must be one of float32, bf16, float64"},
+		{"accumulate=5", "experiment: accumulate = 5: must divide batch = 32"},
+		{"task=words aux=3 accumulate=2", "experiment: accumulate = 2: must divide aux = 3"},
 		{"conv=1", "layer 1: mixer kaczmarz: conv = 1: must be 0 or at least 2"},
 		{"mixer=mamba2 dv=5", "layer 1: mixer mamba2: dv = 5: must divide the inner width"},
 	} {
@@ -88,7 +98,7 @@ func TestEveryKeyMatters(t *testing.T) {
 
 func TestCellDiffersInTheAxisAlone(t *testing.T) {
 	for _, a := range Axes {
-		base, err := a.baseline(nil)
+		base, err := baseline(nil, Varied{Axis: a})
 		if err != nil {
 			t.Fatalf("axis %s: %v", a.Name, err)
 		}
@@ -120,10 +130,13 @@ func TestAblationErrors(t *testing.T) {
 	}{
 		{"etaa", nil, "", `unknown axis "etaa" (did you mean eta?): known are eta, eps, norm`},
 		{"eta", []string{"-1"}, "", "axis eta: layer 1: mixer kaczmarz: eta = -1: must be in [0, 2] or learned"},
-		{"eta", []string{"0.5", "0.50"}, "", "axis eta: values 0.5 and 0.50 are the same experiment"},
+		{"eta", []string{"0.5", "0.50"}, "", "axis eta: eta = 0.5 and eta = 0.50 are the same experiment"},
 		{"eta", nil, "mixer=gdn", `axis eta: unknown key "mixer.eta"`},
 	} {
-		_, err := NewAblation(c.axis, c.values, parse(t, c.words))
+		ax, err := Vary(c.axis, c.values...)
+		if err == nil {
+			_, err = NewAblation(parse(t, c.words), nil, ax)
+		}
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("ablate %s %v %s: error %v, want %s", c.axis, c.values, c.words, err, c.want)
 		}
@@ -134,10 +147,12 @@ func TestAblationErrors(t *testing.T) {
 // structure does not.
 func TestSharedGraphs(t *testing.T) {
 	key := func(words string) string { return parse(t, words).graphKey() }
-	if key("eta=0.5") != key("eta=1") || key("eta=0.5 eps=1") != key("eta=0.5") || key("seed=1") != key("seed=2 lr=0.1") {
+	if key("eta=0.5") != key("eta=1") || key("eta=0.5 eps=1") != key("eta=0.5") || key("seed=1") != key("seed=2 lr=0.1 schedule=wsd decay_fraction=0.5") ||
+		key("optimizer=muon") != key("optimizer=muon rest_lr=2 rest_schedule=constant") {
 		t.Error("experiments that differ in a number do not share graphs")
 	}
-	if key("eta=0.5") == key("eta=learned") || key("norm=l2") == key("") || key("len=32") == key("") {
+	if key("eta=0.5") == key("eta=learned") || key("norm=l2") == key("") || key("len=32") == key("") ||
+		key("optimizer=muon") == key("") || key("optimizer=muon momentum=0.9") == key("optimizer=muon") || key("precision=bf16") == key("") || key("accumulate=2") == key("") {
 		t.Error("experiments of different structure share graphs")
 	}
 }

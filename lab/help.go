@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/kalmarz/kalmarz/layers/option"
@@ -78,6 +79,18 @@ func helpOn(w io.Writer, name string) error {
 	if _, err := fmt.Fprintf(w, "%s\n%s\n", strings.TrimSpace(c.Name+" "+c.Args), c.Help); err != nil {
 		return err
 	}
+	if c.declared().flags["--preset"] == "PRESET" {
+		text, err := presetList()
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, "\n"+text)
+		return err
+	}
+	if c.Name == "bench" {
+		_, err = io.WriteString(w, "\n"+benchKeys())
+		return err
+	}
 	if !takesKeys(c) {
 		return nil
 	}
@@ -85,8 +98,25 @@ func helpOn(w io.Writer, name string) error {
 		{Name: "out", Kind: option.Word, Default: "runs", Help: "folder for results"},
 		{Name: "backend", Kind: option.Word, Default: "auto", Help: "go, xla:cpu, xla:cuda; auto = what is installed"},
 	}
-	_, err = io.WriteString(w, "\n"+optionTable("", append(place, options...))+"\nTask keys: tasks NAME. Mixer keys: mixers NAME.\n")
+	if slices.Contains(c.declared().keys, "jobs=N") {
+		place = append(place, option.Option{Name: "jobs", Kind: option.Word, Default: map[string]string{"ablate": "1", "sweep": "auto"}[c.Name],
+			Help: "processes that share the runs; auto = one an NVIDIA device, or one a core while memory lasts"})
+	}
+	_, err = io.WriteString(w, "\n"+optionTable("", append(place, options...))+"\nTask keys: tasks NAME. Mixer keys: mixers NAME.\n"+chooserTables())
 	return err
+}
+
+// chooserTables shows the options of optimizers and schedules.
+func chooserTables() string {
+	var b strings.Builder
+	for _, c := range choosers {
+		for _, kind := range c.names {
+			if declared := c.options(kind); len(declared) > 0 {
+				fmt.Fprintf(&b, "\nKeys of %s=%s, each also as %s.KEY:\n\n%s", c.key, kind, c.key, optionTable("", declared))
+			}
+		}
+	}
+	return b.String()
 }
 
 // takesKeys tells whether a command takes the keys of an experiment.

@@ -149,6 +149,8 @@ func TestComplete(t *testing.T) {
 		{"ablate et", "a ", ""},
 		{"ablate eta lear", "ned ", ""},
 		{"ablate eta 0.5 st", "eps=", ""},
+		{"ablate eta x dep", "th ", ""},
+		{"ablate eta 0.5 x eps 1e", "-06 ", ""},
 		{"train mixer=kacz", "marz ", ""},
 		{"train mixer=gla,kacz", "marz ", ""},
 		{"train norm", "", "norm_eps="},
@@ -175,6 +177,9 @@ func TestComplete(t *testing.T) {
 		{"config diff oth", "er.kal ", ""},
 		{"table x --format la", "tex ", ""},
 		{"train out=ru", "ns/", ""},
+		{"bench filt", "er ", ""},
+		{"bench delta deca", "y=", ""},
+		{"bench mixers=gla,kacz", "marz ", ""},
 	} {
 		shown := ""
 		insert := s.completeLine(c.line, 80, func(text string) { shown = text })

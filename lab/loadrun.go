@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
 	"github.com/kalmarz/kalmarz/datasets"
 )
 
@@ -19,20 +17,25 @@ type opener func(name string, given map[string]string) (datasets.Task, error)
 // rebuild makes the experiment whose complete configuration is given. Keys that
 // have come since are at their defaults.
 func rebuild(config []KeyValue, open opener) (*Experiment, error) {
-	given := map[string]string{}
+	words := map[string]string{}
 	for _, kv := range config {
-		given[kv.Key] = kv.Value
+		words[kv.Key] = kv.Value
 	}
-	e, err := buildWith(given, open)
+	e, err := buildWith(words, open)
 	if err != nil {
 		return nil, err
 	}
+	return e, e.agrees(config)
+}
+
+// agrees fails if a recorded configuration is not that of the experiment.
+func (e *Experiment) agrees(config []KeyValue) error {
 	for _, kv := range config {
 		if !slices.Contains(e.complete, kv) {
-			return nil, fmt.Errorf("%s = %s is not what this program makes of the configuration", kv.Key, kv.Value)
+			return fmt.Errorf("%s = %s is not what this program makes of the configuration", kv.Key, kv.Value)
 		}
 	}
-	return e, nil
+	return nil
 }
 
 // loadRun rebuilds the model of a run's folder with its trained weights. A text
@@ -46,30 +49,32 @@ func (s *Session) loadRun(dir string) (*Experiment, *trainer, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, "run.json"), err)
 	}
+	t, err := s.loadWeights(dir, r, e)
+	return e, t, err
+}
+
+// loadWeights gives the model of e, which must be the run's, the run's weights.
+func (s *Session) loadWeights(dir string, r *Record, e *Experiment) (*trainer, error) {
 	path := filepath.Join(dir, "weights.safetensors")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s: not there: the run has status %s after step %d and saved none", path, r.Status, r.Step)
+		return nil, fmt.Errorf("%s: not there: the run has status %s after step %d and saved none", path, r.Status, r.Step)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, cause(err))
+		return nil, fmt.Errorf("%s: %w", path, cause(err))
 	}
 	_, arrays, err := decodeTensors(b)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	be, err := s.open()
+	t, err := s.trainer(e)
 	if err != nil {
-		return nil, nil, err
-	}
-	t, err := newTrainer(be, e)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := t.load(e, r.Seed, arrays); err != nil {
-		return nil, nil, fmt.Errorf("%s does not fit the model of run.json: %w", path, err)
+		return nil, fmt.Errorf("%s does not fit the model of run.json: %w", path, err)
 	}
-	return e, t, nil
+	return t, nil
 }
 
 // load gives the parameters the values of arrays, which must be theirs by name
@@ -92,11 +97,14 @@ func (t *trainer) load(e *Experiment, seed uint64, arrays map[string]array) erro
 		case !ok:
 			wrong = append(wrong, fmt.Sprintf("%s %v is missing", name, entry.Dims))
 			continue
-		case !slices.Equal(a.dims, entry.Dims) || len(a.values) != entry.Size():
+		case a.shape().DType != entry.Variable().DType():
+			wrong = append(wrong, fmt.Sprintf("%s is %s: want %s", name, a.shape().DType, entry.Variable().DType()))
+			continue
+		case !a.fits(entry.Variable()):
 			wrong = append(wrong, fmt.Sprintf("%s has shape %v and %d values: want %v", name, a.dims, len(a.values), entry.Dims))
 			continue
 		}
-		if err := entry.Variable().SetValue(tensors.FromFlatDataAndDimensions(a.values, entry.Dims...)); err != nil {
+		if err := entry.Variable().SetValue(a.tensor()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

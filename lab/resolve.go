@@ -10,7 +10,8 @@ import (
 )
 
 // resolve returns a key's canonical form: an experiment's own key as it is, an
-// option of the task as task.KEY, one of the mixers as mixer.KEY.
+// option of the task as task.KEY, one of the mixers as mixer.KEY, one of what
+// trains them as optimizer.KEY or schedule.KEY.
 func resolve(key string, task *datasets.Kind, kinds []*mixer.Kind) (string, error) {
 	var known, matches []string
 	for _, o := range options {
@@ -26,6 +27,11 @@ func resolve(key string, task *datasets.Kind, kinds []*mixer.Kind) (string, erro
 		}
 		if _, bare, _ := strings.Cut(canonical, "."); bare == key && !slices.Contains(matches, canonical) {
 			matches = append(matches, canonical)
+		}
+	}
+	for i := range choosers {
+		for _, canonical := range choosers[i].all() {
+			match(canonical)
 		}
 	}
 	match("task.preset")

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/gomlx/gomlx/core/tensors"
+	gomodel "github.com/gomlx/gomlx/ml/model"
 
 	"github.com/kalmarz/kalmarz/datasets"
 )
@@ -70,12 +70,12 @@ func (c *checkpoint) read(config string, seed uint64) error {
 // are made when a graph is first built, so a trainer that has not yet taken a
 // step takes one, whose effects are then overwritten.
 func (t *trainer) restore(e *Experiment, seed uint64, c *checkpoint) error {
-	if t.adam == nil {
+	if t.opt == nil {
 		b, err := e.Task.Batch(datasets.Train, seed, 0, e.Int("batch"))
 		if err != nil {
 			return err
 		}
-		if _, err := t.train(b, 0); err != nil {
+		if _, err := t.train(b, 0, 0); err != nil {
 			return err
 		}
 		if err := t.reset(e, seed); err != nil {
@@ -84,7 +84,7 @@ func (t *trainer) restore(e *Experiment, seed uint64, c *checkpoint) error {
 	}
 	used := 0
 	for _, entry := range t.set.Entries() {
-		v, err := c.tensor(c.weights, arrayName(entry.Name), entry.Dims)
+		v, err := c.tensor(c.weights, arrayName(entry.Name), entry.Variable())
 		if err == nil {
 			err = entry.Variable().SetValue(v)
 		}
@@ -94,7 +94,7 @@ func (t *trainer) restore(e *Experiment, seed uint64, c *checkpoint) error {
 		used++
 	}
 	for variable := range stateVariables(t.set) {
-		v, err := c.tensor(c.state, arrayName(variable.Path()), variable.Shape().Dimensions)
+		v, err := c.tensor(c.state, arrayName(variable.Path()), variable)
 		if err == nil {
 			err = variable.SetValue(v)
 		}
@@ -109,15 +109,12 @@ func (t *trainer) restore(e *Experiment, seed uint64, c *checkpoint) error {
 	return nil
 }
 
-// tensor is one array of a checkpoint, which must have the given shape.
-func (c *checkpoint) tensor(from map[string]array, name string, dims []int) (*tensors.Tensor, error) {
+// tensor is one array of a checkpoint, which must have the variable's type and
+// shape.
+func (c *checkpoint) tensor(from map[string]array, name string, of *gomodel.Variable) (*tensors.Tensor, error) {
 	a, ok := from[name]
-	size := 1
-	for _, d := range dims {
-		size *= d
+	if !ok || !a.fits(of) {
+		return nil, fmt.Errorf("%s: %s: want %s", name, a.shape(), of.Shape())
 	}
-	if !ok || !slices.Equal(a.dims, dims) || len(a.values) != size {
-		return nil, fmt.Errorf("%s: shape %v: want %v", name, a.dims, dims)
-	}
-	return tensors.FromFlatDataAndDimensions(a.values, dims...), nil
+	return a.tensor(), nil
 }

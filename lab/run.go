@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kalmarz/kalmarz/datasets"
-	"github.com/kalmarz/kalmarz/layers/optim"
 )
 
 // progress is told of every step of a run.
@@ -27,11 +26,7 @@ func (s *Session) run(ctx context.Context, e *Experiment, seed uint64, dir strin
 
 // runFrom is run, continued if the record of its earlier part is given.
 func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir string, earlier *Record, tell progress) (r *Record, err error) {
-	t, err := s.trainer(e)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.reset(e, seed); err != nil {
+	if _, err := s.trainer(e); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -42,7 +37,19 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	begun := time.Now()
+	return s.runHeld(ctx, e, seed, dir, earlier, tell)
+}
+
+// runHeld is runFrom in a folder that is locked for it.
+func (s *Session) runHeld(ctx context.Context, e *Experiment, seed uint64, dir string, earlier *Record, tell progress) (r *Record, err error) {
+	t, err := s.trainer(e)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.reset(e, seed); err != nil {
+		return nil, err
+	}
+	begun, peak := time.Now(), beginPeak()
 	if r, err = s.newRecord(e, seed); err != nil {
 		return nil, err
 	}
@@ -61,7 +68,11 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 	err = s.steps(ctx, t, r, metrics, kept, dir, tell)
 	err = errors.Join(err, metrics.f.Close())
 	if err == nil && r.Status == Running {
-		if r.Evals, err = t.evaluate(e, seed); err == nil {
+		r.Validation, err = t.validate(e, seed)
+		if err == nil {
+			r.Evals, err = t.evaluate(e, datasets.Test, seed)
+		}
+		if err == nil {
 			r.Status = Finished
 		}
 	}
@@ -72,7 +83,12 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 		}
 	}
 	r.Seconds += time.Since(begun).Seconds()
-	return r, errors.Join(err, writeJSON(path, r))
+	most := peak()
+	if earlier != nil && earlier.Peak != nil {
+		most = most.more(*earlier.Peak)
+	}
+	r.Peak = &most
+	return r, errors.Join(err, writeEvents(dir, r), writeJSON(path, r))
 }
 
 // steps trains until the end or until a step leaves something that is not
@@ -81,10 +97,13 @@ func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *met
 	e, total := t.e, t.e.Int("steps")
 	tokens := float64(e.Int("batch") * e.Task.Info().T)
 	all := slices.Clone(kept)
-	saved := len(kept)
+	saved, savedAt, every, keep := len(kept), time.Now(), e.Int("save_every"), e.Int("keep")
+	if every == 0 { // checkpoints by the clock are for resume alone
+		keep = 1
+	}
 	save := func(step int) error {
-		saved = step
-		return errors.Join(metrics.f.Sync(), saveCheckpoint(dir, t.set, r.ConfigHash, step, e.Int("keep")))
+		saved, savedAt = step, time.Now()
+		return errors.Join(metrics.f.Sync(), saveCheckpoint(dir, t.set, r.ConfigHash, step, keep))
 	}
 	// The next batches are made while the device works.
 	batches := datasets.NewPrefetch(e.Task, datasets.Train, r.Seed, len(kept), e.Int("batch"), 1, 4)
@@ -101,23 +120,28 @@ func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *met
 		if err != nil {
 			return err
 		}
-		lr := optim.Cosine(e.Float("lr"), e.Float("lr_floor"), e.Int("warmup"), total, step)
+		lr, rest := e.rates(step)
 		start := time.Now()
-		m, err := t.train(b, lr)
+		m, err := t.train(b, lr, rest)
 		if err != nil {
 			return err
 		}
 		took := time.Since(start).Seconds()
 		r.Step = step
-		all = append(all, Metric{step, Number(m.loss), Number(m.gradNorm), Number(lr), Number(took)})
+		all = append(all, Metric{step, Number(m.loss), Number(m.gradNorm), Number(lr), Number(took), m.updates})
 		if err := metrics.add(all[step-1]); err != nil {
 			return err
 		}
 		if bad := m.finite(); bad != nil {
 			r.Status, r.Reason = Diverged, fmt.Sprintf("step %d: %v", step, bad)
+			if every == 0 { // what is left must not depend on how fast the run was
+				if err := dropCheckpoints(dir); err != nil {
+					return err
+				}
+			}
 			break
 		}
-		if every := e.Int("save_every"); step == total || every > 0 && step%every == 0 {
+		if step == total || every > 0 && step%every == 0 || every == 0 && time.Since(savedAt) > s.saveAfter {
 			if err := save(step); err != nil {
 				return err
 			}

@@ -134,7 +134,7 @@ func TestPoisonedWeightsAreNotSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.train(b, 0.1); err != nil {
+	if _, err := tr.train(b, 0.1, 0.1); err != nil {
 		t.Fatal(err)
 	}
 	err = saveWeights(filepath.Join(dir, "weights.safetensors"), tr.set, 7)
@@ -195,10 +195,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 func TestAblationEndToEnd(t *testing.T) {
 	s := fresh()
 	out := t.TempDir()
-	a, err := NewAblation("eta", []string{"learned", "0.5", "1"}, parse(t, tiny+"lengths=1,2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := ablation(t, tiny+"lengths=1,2", "learned", "0.5", "1")
 	if err := a.Run(context.Background(), s, out); err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +208,9 @@ func TestAblationEndToEnd(t *testing.T) {
 		}
 	}
 	r := readRecord(t, filepath.Join(a.Dir, "0.5", "seed-1"))
+	if r.Repeatable != (s.choice.Platform == "go") {
+		t.Errorf("repeatable %v on %s", r.Repeatable, s.choice.Platform)
+	}
 	if r.Status != Finished || len(r.Evals) != 4 || r.Parameters == 0 || r.StateBytes == 0 || r.FLOPs == 0 {
 		t.Errorf("record: %+v", r)
 	}
@@ -228,10 +228,7 @@ func TestAblationEndToEnd(t *testing.T) {
 // TestDivergedCellIsShown: the cell keeps its place in table and figure, with
 // the steps at which its runs ended.
 func TestDivergedCellIsShown(t *testing.T) {
-	a, err := NewAblation("eta", []string{"0.5", "1"}, parse(t, tiny+"lengths=1,2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := ablation(t, tiny+"lengths=1,2", "0.5", "1")
 	a.Cells[1].Task = poisoned{a.Cells[1].Task, 2}
 	if err := a.Run(context.Background(), session(), t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -250,11 +247,8 @@ func TestUnwritableFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a, err := NewAblation("eta", nil, parse(t, tiny))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = a.Run(context.Background(), session(), filepath.Join(file, "runs"))
+	a := ablation(t, tiny)
+	err := a.Run(context.Background(), session(), filepath.Join(file, "runs"))
 	if err == nil || !strings.Contains(err.Error(), "out = ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}
@@ -295,7 +289,7 @@ func TestExtraRows(t *testing.T) {
 		if err := tr.reset(e, 1); err != nil {
 			t.Fatal(err)
 		}
-		m, err := tr.train(b, 0)
+		m, err := tr.train(b, 0, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

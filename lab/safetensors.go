@@ -11,13 +11,6 @@ import (
 	"slices"
 )
 
-// array is float32 values of a shape under a name.
-type array struct {
-	name   string
-	dims   []int
-	values []float32
-}
-
 // tensorEntry is an array in the header of a safetensors file.
 type tensorEntry struct {
 	DType   string `json:"dtype"`
@@ -26,7 +19,7 @@ type tensorEntry struct {
 }
 
 // encodeTensors makes a safetensors file: a little-endian length, a JSON header
-// with each array's type, shape and place, and the float32 values. The metadata
+// with each array's type, shape and place, and the values. The metadata
 // get the values' digest, by which a torn file is told from a whole one. The
 // same arrays give the same bytes.
 func encodeTensors(metadata map[string]string, arrays []array) ([]byte, error) {
@@ -34,13 +27,21 @@ func encodeTensors(metadata map[string]string, arrays []array) ([]byte, error) {
 	var data []byte
 	for _, a := range arrays {
 		from := len(data)
+		dtype := "F32"
 		for _, v := range a.values {
-			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+			if a.double {
+				data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
+			} else {
+				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
+			}
+		}
+		if a.double {
+			dtype = "F64"
 		}
 		if _, twice := header[a.name]; twice {
 			return nil, fmt.Errorf("two arrays are named %s", a.name)
 		}
-		header[a.name] = tensorEntry{"F32", append([]int{}, a.dims...), [2]int{from, len(data)}}
+		header[a.name] = tensorEntry{dtype, append([]int{}, a.dims...), [2]int{from, len(data)}}
 	}
 	metadata = maps.Clone(metadata)
 	metadata["sha256"] = digest(data)
@@ -56,7 +57,7 @@ func encodeTensors(metadata map[string]string, arrays []array) ([]byte, error) {
 	return slices.Concat(file, h, data), nil
 }
 
-// decodeTensors reads a safetensors file of float32 arrays. A file that was cut
+// decodeTensors reads a safetensors file of float32 and float64 arrays. A file that was cut
 // short or changed is an error.
 func decodeTensors(file []byte) (metadata map[string]string, arrays map[string]array, err error) {
 	if len(file) < 8 || uint64(len(file)-8) < binary.LittleEndian.Uint64(file) {
@@ -81,14 +82,19 @@ func decodeTensors(file []byte) (metadata map[string]string, arrays map[string]a
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		lo, hi := e.Offsets[0], e.Offsets[1]
-		if e.DType != "F32" || lo < 0 || hi < lo || hi > len(data) || (hi-lo)%4 != 0 {
-			return nil, nil, fmt.Errorf("%s: %s at %d..%d of %d bytes: torn or not float32", name, e.DType, lo, hi, len(data))
+		size := map[string]int{"F32": 4, "F64": 8}[e.DType]
+		if size == 0 || lo < 0 || hi < lo || hi > len(data) || (hi-lo)%size != 0 {
+			return nil, nil, fmt.Errorf("%s: %s at %d..%d of %d bytes: torn or neither float32 nor float64", name, e.DType, lo, hi, len(data))
 		}
-		values := make([]float32, (hi-lo)/4)
-		if _, err := binary.Decode(data[lo:hi], binary.LittleEndian, values); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		a := array{name, e.Shape, size == 8, make([]float64, (hi-lo)/size)}
+		for i := range a.values {
+			if at := data[lo+i*size:]; a.double {
+				a.values[i] = math.Float64frombits(binary.LittleEndian.Uint64(at))
+			} else {
+				a.values[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(at)))
+			}
 		}
-		arrays[name] = array{name, e.Shape, values}
+		arrays[name] = a
 	}
 	if want, ok := metadata["sha256"]; ok && want != digest(data) {
 		return nil, nil, fmt.Errorf("the values are not those that were written (%s, not %s)", short8(digest(data)), short8(want))

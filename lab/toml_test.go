@@ -79,7 +79,7 @@ func TestBadTOML(t *testing.T) {
 		{"[mixer]\n\n# a comment\netta = 1.0\n", "", `x.toml:4: unknown key "mixer.etta" (did you mean mixer.eta?)`},
 		{"[mixer]\neta = 1.0\n", "mixer=gdn", `x.toml:2: unknown key "mixer.eta"`},
 		{"eta = 1.0\n", "", "x.toml:1: eta belongs in the table [mixer]"},
-		{"[optimiser]\nlr = 0.1\n", "", "x.toml:2: unknown key optimiser.lr: top-level keys, [task]"},
+		{"[optimiser]\nlr = 0.1\n", "", "x.toml:2: unknown key optimiser.lr: top-level keys, [optimizer]"},
 		{"steps = 3\nsteps = 4\n", "", "x.toml:2: "},
 		{"mixer = \"gdn\"\n[mixer]\nname = \"kaczmarz\"\n", "", "x.toml:2: "},
 		{"steps = \"3\"\n", "", `x.toml:1: steps = "3": must be a whole number in [1, `},
@@ -126,11 +126,11 @@ func TestWordsOverrideTheFile(t *testing.T) {
 	if d := Diff(parse(t, path+" eta=1 steps=20"), parse(t, "eta=1 steps=20 lr=1 len=32")); len(d) > 0 {
 		t.Errorf("differs in %v", d)
 	}
-	ax, err := FindAxis("ou")
+	ax, err := Vary("ou")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ax.baseline([]string{path}); err != nil {
+	if _, err := baseline([]string{path}, ax); err != nil {
 		t.Errorf("the file's own mixer: %v", err)
 	}
 	if _, err := Parse([]string{path, "mixer.eta=1", "eta=1"}); err == nil || err.Error() != "mixer.eta is given twice, as eta and as mixer.eta" {

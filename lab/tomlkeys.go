@@ -46,6 +46,8 @@ func findOption(key string, task *datasets.Kind, kinds []*mixer.Kind) *option.Op
 		return &option.Option{Name: "preset", Kind: option.Word, Choices: task.PresetNames()}
 	case group == "task":
 		return task.Options.Find(name)
+	case chooserOf(key) != nil:
+		return chooserOf(key).find(name)
 	}
 	name, of, one := strings.Cut(name, "@")
 	for _, k := range kinds {
@@ -56,7 +58,7 @@ func findOption(key string, task *datasets.Kind, kinds []*mixer.Kind) *option.Op
 	return nil
 }
 
-// key is an entry's canonical key. The kinds of task and mixer are the key name
+// key is an entry's canonical key. The kinds of task, mixer and so on are the key name
 // of their tables, or top-level keys in a file without these tables.
 func (e tomlEntry) key() (string, bool) {
 	for _, part := range e.path {
@@ -68,7 +70,7 @@ func (e tomlEntry) key() (string, bool) {
 	switch n := len(e.path); {
 	case n == 1:
 		return group, true
-	case group != "task" && group != "mixer":
+	case group != "task" && group != "mixer" && chooserOf(group) == nil:
 		return "", false
 	case n == 2 && e.path[1] == "name":
 		return group, true

@@ -9,15 +9,19 @@ import (
 )
 
 // TOML writes the experiment as a file that Parse reads back, complete with
-// defaults: top-level keys, then the tables of the task, of all mixers, and of
-// mixers that differ from these.
+// defaults: top-level keys, then the tables of optimizer and schedule, of the
+// task, of all mixers, and of mixers that differ from these.
 func (e *Experiment) TOML() (string, error) {
 	task, kinds, err := kindsOf(map[string]string{"task": e.Word("task"), "mixer": e.Word("mixer")})
 	if err != nil {
 		return "", err
 	}
 	tables := map[string]*strings.Builder{}
-	order := []string{"", "task", "mixer"}
+	order := []string{""}
+	for _, c := range choosers {
+		order = append(order, c.key)
+	}
+	order = append(order, "task", "mixer")
 	for _, kv := range e.complete {
 		if !utf8.ValidString(kv.Value) {
 			return "", fmt.Errorf("%s = %q: a TOML file holds only UTF-8", kv.Key, kv.Value)
@@ -25,7 +29,7 @@ func (e *Experiment) TOML() (string, error) {
 		group, name, dotted := strings.Cut(kv.Key, ".")
 		table := ""
 		switch key, of, one := strings.Cut(name, "@"); {
-		case kv.Key == "task" || kv.Key == "mixer":
+		case kv.Key == "task" || kv.Key == "mixer" || chooserOf(kv.Key) != nil && !dotted:
 			table, name = kv.Key, "name"
 		case !dotted:
 			name = group

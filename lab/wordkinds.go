@@ -21,7 +21,7 @@ type candidates func(words []string, partial string) []string
 var kinds = map[string]candidates{
 	"MIXER":        listed(mixerNames),
 	"TASK":         func([]string, string) []string { return datasets.Names() },
-	"AXIS":         func([]string, string) []string { return axisNames() },
+	"AXIS":         firstAxis,
 	"VALUE":        axisValues,
 	"COMMAND":      func([]string, string) []string { return commandNames() },
 	"FILE":         files,
@@ -29,10 +29,17 @@ var kinds = map[string]candidates{
 	"RUN":          runFolders,
 	"ABLATION":     func([]string, string) []string { return ablationFolders() },
 	"FOLDER":       files,
+	"PRESET":       func([]string, string) []string { return presetNames() },
 	"key=value":    experimentWords,
 	"option=value": taskWords,
+	"BENCH":        benchNames,
+	"bench=value":  benchWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
-	"N":            nil, "MB": nil, "FIELD": nil,
+	"jobs=N":       func(_ []string, p string) []string { return valueWords("jobs", p, []string{"auto"}) },
+	"NAME":         nil, "TIME": nil, "SIZE": nil,
+	"LR,LR": nil, "x": nil, // ablate's VALUE offers x
+	"TEXT": nil, "T": nil, "K": nil, "P": nil,
+	"N": nil, "MB": nil, "FIELD": nil,
 }
 
 var backends = []string{"auto", "go", "xla:cpu", "xla:cuda"}
@@ -56,13 +63,27 @@ func axisNames() (names []string) {
 	return names
 }
 
-func axisValues(words []string, _ string) []string {
+// firstAxis completes the first word of ablate; axisValues does the others.
+func firstAxis(words []string, _ string) []string {
 	if len(words) > 0 {
-		if a, err := FindAxis(words[0]); err == nil {
-			return a.Values
-		}
+		return nil
 	}
-	return nil
+	return axisNames()
+}
+
+// axisValues are the next axis's names after x, and else the values of the axis
+// at hand and x.
+func axisValues(words []string, _ string) []string {
+	here, another := axisHere(words)
+	switch {
+	case here == nil && another || len(words) == 0 || words[len(words)-1] == cross:
+		return axisNames()
+	case here == nil:
+		return nil
+	case another:
+		return append(slices.Clone(here.Values), cross)
+	}
+	return here.Values
 }
 
 // valueWords are key=value for the values that are known.
@@ -106,6 +127,11 @@ func experimentWords(words []string, partial string) []string {
 	for _, o := range options {
 		offer(o.Name, o)
 	}
+	for _, c := range choosers {
+		for _, o := range c.options(chosenOf(c, words)) {
+			offer(c.key+"."+o.Name, o)
+		}
+	}
 	offer("out", option.Option{})
 	offer("backend", option.Option{Choices: backends})
 	if task != nil {
@@ -120,6 +146,18 @@ func experimentWords(words []string, partial string) []string {
 		}
 	}
 	return out
+}
+
+// chosenOf is the kind of a chooser that words name, the last if there are
+// several.
+func chosenOf(c chooser, words []string) string {
+	kind := options.Find(c.key).Default.(string)
+	for _, w := range words {
+		if key, v, ok := strings.Cut(w, "="); ok && key == c.key && v != "" {
+			kind = v
+		}
+	}
+	return kind
 }
 
 // optionValues are values to offer: what is allowed, and the default.

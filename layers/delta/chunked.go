@@ -13,38 +13,48 @@ package delta
 //
 // Arrays are laid out [R,C,·] with R = N·B·H, chunks outermost, so that one
 // chunk of all heads is contiguous.
+//
+// In the narrow form what is stored and multiplied is bfloat16; sums, decays, the
+// inverse and the state that is handed on are float32.
 
 import (
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/support/exceptions"
 
 	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
-// Chunked evaluates the recurrence in chunks of C tokens, a power of two. A
-// ragged tail is filled with tokens that neither decay, erase nor write.
-func Chunked(in Inputs, C int) Outputs { return chunked(in, C, in.base()) }
-
-// base is the block length below which pairs are computed directly. One number
-// a pair is cheap, so there it only has to spare tiny products; with a number a
-// channel the direct form costs an exponential for each, which only a compiler
-// that fuses makes worth while (B8 T128 H2 K32 C32, forward and backward: pure
-// Go 26 ms at 1, 45 ms at 8; XLA on a CPU 53 ms at 16, 15 ms at 8).
+// base is the block length below which pairs are computed directly. With one
+// number a pair that costs a product, and a compiler takes the whole chunk; the
+// pure-Go backend only has to be spared tiny products. With a number a channel
+// the direct form costs an exponential for each, which only a compiler that
+// fuses makes worth while (B8 T128 H2 K32 C32, forward and backward: pure Go
+// 26 ms at 1, 45 ms at 8; XLA on a CPU 53 ms at 16, 15 ms at 8).
 func (in Inputs) base() int {
-	if in.LogDecay != nil && in.LogDecay.Rank() == 4 && grad.PureGo(in.Q.Graph()) {
+	pureGo := grad.PureGo(in.Q.Graph())
+	switch perChannel := in.LogDecay != nil && in.LogDecay.Rank() == 4; {
+	case perChannel && pureGo:
 		return 1
+	case perChannel || pureGo:
+		return 8
 	}
-	return 8
+	return 64
 }
 
-func chunked(in Inputs, C, base int) Outputs {
-	T := in.check()
-	in = in.unrated()
+// chunked evaluates the recurrence in chunks of form.Chunk tokens, a power of
+// two. A ragged tail is filled with tokens that neither decay, erase nor write.
+func chunked(in Inputs, form Form, base int) Outputs {
+	T, C := in.check(), form.Chunk
+	in = in.Unrated()
 	if C < 1 || C&(C-1) != 0 {
 		exceptions.Panicf("delta: chunk = %d: must be a power of two", C)
 	}
-	l := layout{B: in.Q.Shape().Dim(0), T: T, H: in.Q.Shape().Dim(2), C: C, N: (T + C - 1) / C}
-	dtype := in.Q.DType()
+	l := layout{B: in.Q.Shape().Dim(0), T: T, H: in.Q.Shape().Dim(2), C: C, N: wholeTurns((T + C - 1) / C)}
+	l.dtype = grad.Wide(in.Q).DType()
+	if form.Narrow {
+		l.dtype = in.Q.DType()
+	}
 	q, k, z := l.split(in.Q), l.split(in.K), l.split(in.Write)
 	var e *Node
 	if in.Erase != nil {
@@ -56,25 +66,27 @@ func chunked(in Inputs, C, base int) Outputs {
 	var y *Node
 	u := z
 	if e != nil {
-		yu := grad.BMM(c.inverse, Concatenate([]*Node{c.sinceEntry(e), z}, -1))
-		parts := grad.Cut(yu, 2, k.Shape().Dim(2), z.Shape().Dim(2))
+		yu := grad.WideBMM(grad.NN, l.narrow(c.inverse), Concatenate([]*Node{c.sinceEntry(e), z}, -1))
+		parts := grad.Cut(l.narrow(yu), 2, k.Shape().Dim(2), z.Shape().Dim(2))
 		y, u = parts[0], parts[1]
 	}
 	entry, last, v := l.carry(y, u, c.untilExit(k), c.total(), in.state())
-	o := Add(grad.BMM(c.sinceEntry(q), entry), grad.BMM(c.p, v))
-	return Outputs{
-		O:     ConvertDType(l.join(o), dtype),
-		State: last,
-		U:     ConvertDType(l.join(v), dtype),
-	}
+	o := Add(grad.WideBMM(grad.NN, c.sinceEntry(q), entry), grad.WideBMM(grad.NN, l.narrow(c.p), v))
+	out := func(x *Node) *Node { return l.join(ConvertDType(x, in.Q.DType())) }
+	return Outputs{O: out(o), State: last, U: out(v)}
 }
 
 // layout maps between [B,T,H,D] and [N·B·H,C,D].
-type layout struct{ B, T, H, C, N int }
+type layout struct {
+	B, T, H, C, N int
+	dtype         dtypes.DType // of what is stored
+}
+
+func (l layout) narrow(x *Node) *Node { return ConvertDType(x, l.dtype) }
 
 func (l layout) split(x *Node) *Node {
 	d := x.Shape().Dim(-1)
-	x = grad.PadTo(grad.Wide(x), 1, l.N*l.C)
+	x = grad.PadTo(l.narrow(x), 1, l.N*l.C)
 	x = Reshape(x, l.B, l.N, l.C, l.H, d)
 	return Reshape(TransposeAllAxes(x, 1, 0, 3, 2, 4), l.N*l.B*l.H, l.C, d)
 }
@@ -101,5 +113,6 @@ func (l layout) decay(g *Node) *Node {
 	if g.Rank() == 3 {
 		g = InsertAxes(g, -1)
 	}
+	l.dtype = grad.Wide(g).DType()
 	return MaxScalar(l.split(g), forgotten)
 }

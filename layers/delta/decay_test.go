@@ -33,7 +33,7 @@ func TestExponentIsTakenBelowTheDiagonalOnly(t *testing.T) {
 				if rank == 4 {
 					in.LogDecay = InsertAxes(in.LogDecay, -1)
 				}
-				return chunked(in, C, base)
+				return chunked(in, Form{Chunk: C}, base)
 			})
 			outs, grads, err := check.Gradients(check.Backend(), dtypes.Float32, fn, ins, w)
 			if err != nil {

@@ -87,7 +87,7 @@ func compare(t *testing.T, name string, a *Arrays, dtype dtypes.DType, form func
 }
 
 func chunkedBy(c int) func(Inputs) Outputs {
-	return func(in Inputs) Outputs { return Chunked(in, c) }
+	return func(in Inputs) Outputs { return Run(in, Form{Chunk: c}) }
 }
 
 func TestFormsAgreeWithReference(t *testing.T) {
@@ -117,12 +117,13 @@ func TestFormsAgreeWithReference(t *testing.T) {
 // crossing is a loop.
 func TestManyChunks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for _, decays := range []int{0, 1, 3} {
-		for _, erase := range []bool{true, false} {
-			a := problem(rng, 2, inlineChunks+6, 2, 3, 2, decays, 0.3, erase, true)
-			name := fmt.Sprintf("decays=%d erase=%v", decays, erase)
-			compare(t, name, a, dtypes.Float64, chunkedBy(1), 1e-12, 1e-12)
-			compare(t, name, a, dtypes.Float32, chunkedBy(1), 1e-5, 1e-4)
-		}
+	for _, c := range []struct {
+		decays int
+		erase  bool
+	}{{0, true}, {1, false}, {3, true}} {
+		a := problem(rng, 2, inlineChunks+6, 2, 3, 2, c.decays, 0.3, c.erase, true)
+		name := fmt.Sprintf("%+v", c)
+		compare(t, name, a, dtypes.Float64, chunkedBy(1), 1e-12, 1e-12)
+		compare(t, name, a, dtypes.Float32, chunkedBy(1), 1e-5, 1e-4)
 	}
 }

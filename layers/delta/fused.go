@@ -1,6 +1,8 @@
 package delta
 
 import (
+	"fmt"
+
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kalmarz/kalmarz/layers/grad"
@@ -10,13 +12,28 @@ import (
 // kernel describes the problem to the fused kernels, if the graph's backend has
 // them and they can take it.
 func (in Inputs) kernel() (k kernels.Delta, ok bool) {
-	if !kernels.On(in.Q.Graph().Backend()) || in.LogDecay != nil && in.LogDecay.Rank() == 4 {
-		return k, false
+	k, err := in.describe()
+	return k, err == nil
+}
+
+// KernelError says why there are no fused kernels for the problem; nil if there
+// are.
+func (in Inputs) KernelError() error {
+	_, err := in.describe()
+	return err
+}
+
+func (in Inputs) describe() (k kernels.Delta, err error) {
+	be := in.Q.Graph().Backend()
+	switch {
+	case !kernels.On(be):
+		return k, fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
+	case in.LogDecay != nil && in.LogDecay.Rank() == 4:
+		return k, fmt.Errorf("kernels: delta: there are none with a decay a channel")
 	}
 	d := in.Q.Shape().Dimensions
-	k, err := kernels.NewDelta(d[0], d[1], d[2], d[3], in.Write.Shape().Dim(3), in.Q.DType(), kernels.Parts{
+	return kernels.NewDelta(d[0], d[1], d[2], d[3], in.Write.Shape().Dim(3), in.Q.DType(), kernels.Parts{
 		Erases: in.Erase != nil, Shared: in.Erase == in.K, Rated: in.Rate != nil, Decays: in.LogDecay != nil})
-	return k, err == nil
 }
 
 // fused evaluates the recurrence by kernels.
@@ -35,8 +52,8 @@ func fused(in Inputs, k kernels.Delta) Outputs {
 	return Outputs{O: o, State: last, U: u}
 }
 
-// unrated moves the rates into the erase and write vectors.
-func (in Inputs) unrated() Inputs {
+// Unrated moves the rates into the erase and write vectors.
+func (in Inputs) Unrated() Inputs {
 	if in.Rate == nil {
 		return in
 	}

@@ -9,23 +9,34 @@ import (
 
 // unitInverse returns (I+T)⁻¹ for strictly lower triangular T [n,C,C].
 //
-// The inverses A of all diagonal blocks of b rows give those of 2b rows as
-// A - A (T∘M) A, where M keeps the lower left b x b part of each 2b block: block
-// substitution, written with products of whole matrices because few large
-// products are faster than many small ones. Its gradient needs A alone:
-// dT = -Aᵀ dA Aᵀ below the diagonal.
+// Its gradient needs A = (I+T)⁻¹ alone: dT = -Aᵀ dA Aᵀ below the diagonal.
 func unitInverse(t *Node) *Node {
-	C := t.Shape().Dim(2)
 	return grad.Custom([]*Node{t}, func(x []*Node) []*Node {
-		t := x[0]
-		a := Sub(pattern(t, func(r, s int) bool { return r == s }), Mul(t, corners(t, 1)))
-		for b := 2; b < C; b *= 2 {
-			a = Sub(a, grad.NN.Of(grad.NN.Of(a, Mul(t, corners(t, b))), a))
-		}
-		return []*Node{a}
+		return []*Node{substitute(x[0])}
 	}, func(_, y, d []*Node) []*Node {
 		return []*Node{Neg(lower(grad.NT.Of(grad.TN.Of(y[0], d[0]), y[0]), -1))}
 	})[0]
+}
+
+// substitute is unitInverse without a gradient: block substitution. Down to
+// blocks of 16 rows the halves are inverted as one batch; below, where products
+// of blocks would be tiny, the inverses A of all diagonal blocks of b rows give
+// those of 2b rows as A - A (T∘M) A, with M the lower left b x b part of each.
+func substitute(t *Node) *Node {
+	n, C := t.Shape().Dim(0), t.Shape().Dim(2)
+	if C > 16 {
+		b := C / 2
+		block := func(r, c int) *Node { return Slice(t, AxisRange(), AxisRange(r*b, r*b+b), AxisRange(c*b, c*b+b)) }
+		a := substitute(Concatenate([]*Node{block(0, 0), block(1, 1)}, 0))
+		a1, a2 := SliceAxis(a, 0, AxisRange(0, n)), SliceAxis(a, 0, AxisRange(n, 2*n))
+		t21 := block(1, 0)
+		return lowerBlocks(a1, Neg(grad.NN.Of(grad.NN.Of(a2, t21), a1)), a2)
+	}
+	a := Sub(pattern(t, func(r, s int) bool { return r == s }), Mul(t, corners(t, 1)))
+	for b := 2; b < C; b *= 2 {
+		a = Sub(a, grad.NN.Of(grad.NN.Of(a, Mul(t, corners(t, b))), a))
+	}
+	return a
 }
 
 // corners is 1 in the lower left b x b part of each diagonal block of 2b rows.

@@ -20,7 +20,7 @@ import (
 // log-decay, the row sums of R̃∘S̃, follow for all tokens at once.
 func Recurrent(in Inputs) Outputs {
 	T := in.check()
-	in = in.unrated()
+	in = in.Unrated()
 	r := recurrence{B: in.Q.Shape().Dim(0), T: T, H: in.Q.Shape().Dim(2), erases: in.Erase != nil, decays: in.LogDecay != nil}
 	K, V := in.Q.Shape().Dim(3), in.Write.Shape().Dim(3)
 	state := in.state()

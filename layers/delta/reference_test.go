@@ -122,7 +122,7 @@ func TestWrongShapesNameTheInput(t *testing.T) {
 	for _, C := range []int{-1, 3, 48} {
 		g := NewGraph(check.Backend(), "")
 		x := Ones(g, shapes.Make(dtypes.Float64, 1, 2, 1, 1))
-		err := exceptions.TryCatch[error](func() { Chunked(Inputs{Q: x, K: x, Write: x}, C) })
+		err := exceptions.TryCatch[error](func() { Run(Inputs{Q: x, K: x, Write: x}, Form{Chunk: C}) })
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("chunk = %d: must be a power of two", C)) {
 			t.Errorf("chunk length %d: %v", C, err)
 		}

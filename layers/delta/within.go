@@ -66,10 +66,10 @@ func direct(q, k, e, g *Node, b int) inner {
 		if e != nil {
 			pairs = Concatenate([]*Node{pairs, pairs}, 1)
 		}
-		weighted := Mul(pairs, InsertAxes(k, 1))
-		products = ReduceSum(Mul(weighted, InsertAxes(rows, 2)), -1)
+		weighted := Mul(pairs, InsertAxes(grad.Wide(k), 1))
+		products = ReduceSum(Mul(weighted, InsertAxes(grad.Wide(rows), 2)), -1)
 	} else {
-		products = grad.BMMNT(rows, k)
+		products = grad.WideBMM(grad.NT, rows, k)
 		if pairs != nil {
 			pairs = Reshape(pairs, -1, b, b)
 			if e != nil {
@@ -113,7 +113,7 @@ func (c inner) double(q, k, e *Node, b int) inner {
 		}
 		out.decay = c.decay.double()
 	}
-	products := grad.BMMNT(rows, keys)
+	products := grad.WideBMM(grad.NT, rows, keys)
 	if pairs != nil {
 		products = Mul(products, pairs)
 	}
@@ -168,5 +168,5 @@ func decayed(x, g *Node) *Node {
 	if g == nil {
 		return x
 	}
-	return Mul(x, Exp(g))
+	return ConvertDType(Mul(grad.Wide(x), Exp(g)), x.DType())
 }

@@ -1,6 +1,9 @@
 package grad
 
 import (
+	"strings"
+
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -40,39 +43,85 @@ func (l Layout) Of(a, b *Node) *Node {
 		}
 		l = NN
 	}
-	ca, cb := 2, 1
-	switch l {
-	case NT:
-		cb = 2
-	case TN:
-		ca = 1
-	}
+	ca, cb := l.contracted()
 	return DotGeneral(a, []int{ca}, []int{0}, b, []int{cb}, []int{0})
 }
 
+// contracted are the axes over which a product of that layout sums.
+func (l Layout) contracted() (a, b int) {
+	switch l {
+	case NT:
+		return 2, 2
+	case TN:
+		return 1, 1
+	}
+	return 2, 1
+}
+
+// Wide is Of with a result that is at least float32: bfloat16 matrices are
+// multiplied exactly and summed in float32. The pure-Go backend does so in
+// float32 throughout, since its products of bfloat16 are sixty times slower.
+func (l Layout) Wide(a, b *Node) *Node {
+	if a.DType() != dtypes.BFloat16 {
+		return l.Of(a, b)
+	}
+	if PureGo(a.Graph()) {
+		return l.Of(Wide(a), Wide(b))
+	}
+	ca, cb := l.contracted()
+	return Dot(a, b).WithOutputDType(dtypes.Float32).General([]int{ca}, []int{0}, []int{cb}, []int{0})
+}
+
+// WideBMM is Wide with a gradient, in which what flows back is rounded to the
+// operands' type before it is multiplied.
+func WideBMM(l Layout, a, b *Node) *Node {
+	if a.DType() != dtypes.BFloat16 {
+		return product(l, a, b)
+	}
+	return Custom([]*Node{a, b}, func(x []*Node) []*Node {
+		return []*Node{l.Wide(x[0], x[1])}
+	}, func(x, _, d []*Node) []*Node {
+		da, db := l.adjoint(x[0], x[1], ConvertDType(d[0], a.DType()), Layout.Wide)
+		return []*Node{ConvertDType(da, a.DType()), ConvertDType(db, b.DType())}
+	})[0]
+}
+
+// adjoint returns the gradients of a and b for that of their product.
+func (l Layout) adjoint(a, b, dy *Node, of func(Layout, *Node, *Node) *Node) (da, db *Node) {
+	switch l {
+	case NT:
+		return of(NN, dy, b), of(TN, dy, a)
+	case TN:
+		return of(NT, b, dy), of(NN, a, dy)
+	}
+	return of(NT, dy, b), of(TN, a, dy)
+}
+
+// product of bfloat16 matrices is WideBMM rounded once.
 func product(l Layout, a, b *Node) *Node {
+	if a.DType() == dtypes.BFloat16 {
+		return ConvertDType(WideBMM(l, a, b), dtypes.BFloat16)
+	}
 	if !PureGo(a.Graph()) {
 		return l.Of(a, b)
 	}
 	return Custom([]*Node{a, b}, func(x []*Node) []*Node {
 		return []*Node{l.Of(x[0], x[1])}
 	}, func(x, _, d []*Node) []*Node {
-		a, b, dy := x[0], x[1], d[0]
-		switch l {
-		case NT:
-			return []*Node{NN.Of(dy, b), TN.Of(dy, a)}
-		case TN:
-			return []*Node{NT.Of(b, dy), NN.Of(a, dy)}
-		}
-		return []*Node{NT.Of(dy, b), TN.Of(a, dy)}
+		da, db := l.adjoint(x[0], x[1], d[0], Layout.Of)
+		return []*Node{da, db}
 	})[0]
 }
 
-// Project returns x w for x [...,d], w [d,e]: [...,e].
-func Project(x, w *Node) *Node {
+// Project returns x w for x [...,d], w [d,e]: [...,e]. The weights take part in
+// the type of x.
+func Project(x, w *Node) *Node { return ConvertDType(ProjectWide(x, w), x.DType()) }
+
+// ProjectWide is Project with a result that is at least float32.
+func ProjectWide(x, w *Node) *Node {
 	dims := x.Shape().Dimensions
 	d, e := dims[len(dims)-1], w.Shape().Dim(-1)
-	y := BMM(Reshape(x, 1, -1, d), Reshape(w, 1, d, e))
+	y := WideBMM(NN, Reshape(x, 1, -1, d), Reshape(ConvertDType(w, x.DType()), 1, d, e))
 	return Reshape(y, append(append([]int{}, dims[:len(dims)-1]...), e)...)
 }
 
@@ -81,16 +130,8 @@ func swap(x *Node) *Node { return TransposeAllAxes(x, 0, 2, 1) }
 // PureGo tells whether a graph is built for GoMLX's pure-Go backend.
 func PureGo(g *Graph) bool { return g.Backend().Name() == "Go Backend" }
 
-// ProductFLOPs counts the matrix products of a graph, two operations for each
-// multiplication and addition. All products must be batches of matrices.
-func ProductFLOPs(g *Graph) float64 {
-	sum := 0.0
-	for _, n := range g.Nodes() {
-		if n.Type() == NodeTypeDotGeneral {
-			out := n.Shape()
-			inner := n.Inputs()[0].Shape().Size() / (out.Dim(0) * out.Dim(1))
-			sum += 2 * float64(out.Size()) * float64(inner)
-		}
-	}
-	return sum
+// GPU tells whether a graph is built for a device that is no CPU.
+func GPU(g *Graph) bool {
+	p, ok := g.Backend().(interface{ PluginName() string })
+	return ok && !strings.Contains(p.PluginName(), "cpu")
 }

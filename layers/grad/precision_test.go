@@ -32,3 +32,38 @@ func TestRoundingIsKept(t *testing.T) {
 		t.Errorf("through bfloat16: %v, want [1 1.0078125]", got)
 	}
 }
+
+// TestBFloat16Products: the products of bfloat16 values are summed in float32;
+// Project rounds the sum once, ProjectWide never. The sum, 1 + 255·2⁻¹⁰, is lost
+// where it is kept in bfloat16, whose steps are 2⁻⁷ there.
+func TestBFloat16Products(t *testing.T) {
+	const n = 256
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = 1.0 / 1024
+	}
+	x[0] = 1
+	ones := make([]float32, n)
+	for i := range ones {
+		ones[i] = 1
+	}
+	want := 1 + 255.0/1024
+	out := MustNewExec(check.Backend(), func(x, w *Node) []*Node {
+		x = ConvertDType(x, dtypes.BFloat16)
+		wide, narrow := ProjectWide(x, w), Project(x, w)
+		if wide.DType() != dtypes.Float32 || narrow.DType() != dtypes.BFloat16 {
+			t.Errorf("the results are %s and %s", wide.DType(), narrow.DType())
+		}
+		slope := Gradient(ReduceAllSum(wide), w)[0] // x, in the weights' own type
+		return []*Node{wide, ConvertDType(narrow, dtypes.Float32), slope}
+	}).MustCall(tensors.FromFlatDataAndDimensions(x, 1, n), tensors.FromFlatDataAndDimensions(ones, n, 1))
+	if got := float64(tensors.MustCopyFlatData[float32](out[0])[0]); math.Abs(got-want) > 1e-6 {
+		t.Errorf("ProjectWide gives %.9g, want %.9g", got, want)
+	}
+	if got := float64(tensors.MustCopyFlatData[float32](out[1])[0]); math.Abs(got-want) > 1.0/256 {
+		t.Errorf("Project gives %.9g, want %.9g within 2⁻⁸", got, want)
+	}
+	if slope := tensors.MustCopyFlatData[float32](out[2]); slope[0] != 1 || slope[n-1] != 1.0/1024 {
+		t.Errorf("gradients %g ... %g, want those of x", slope[0], slope[n-1])
+	}
+}

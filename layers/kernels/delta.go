@@ -68,6 +68,15 @@ var tuned atomic.Pointer[Plan]
 // the built-in ones.
 func Tune(p *Plan) { tuned.Store(p) }
 
+// ParsePlan reads a plan's numbers with commas, in their order.
+func ParsePlan(text string) (*Plan, error) {
+	var p Plan
+	if n, _ := fmt.Sscanf(text, "%d,%d,%d,%d", &p.Columns, &p.Warps, &p.Stages, &p.LocalWarps); n != 4 || min(p.Columns, p.Warps, p.Stages, p.LocalWarps) < 1 {
+		return nil, fmt.Errorf("plan = %s: must be four whole numbers with commas: columns, warps, stages, warps of one-chunk programs", text)
+	}
+	return &p, nil
+}
+
 // columns is how many columns of v a program takes.
 func (d Delta) columns() int { return min(d.Plan.Columns, d.V) }
 
@@ -88,7 +97,7 @@ func (d Delta) name(what string) string {
 	return s
 }
 
-// inner is the precision of products of float32 numbers within a chunk.
+// precision is that of products of float32 numbers within a chunk.
 func (d Delta) precision() Precision {
 	if d.DType == F32 {
 		return TF32x3

@@ -29,7 +29,7 @@ func (m *Model) decode(s param.Scope, embedding, h *Node) *Node {
 		layer := s.In(fmt.Sprintf("decoder/%d", i))
 		w := layer.Projection("w", false, m.Width, m.Width)
 		b := layer.Get("b", param.Vector, param.Constant(0), m.Width)
-		u = gelu(Add(grad.Project(m.norm(layer, "norm", u), w), ExpandLeftToRank(b, 3)))
+		u = gelu(Add(grad.ProjectWide(m.norm(layer, "norm", u), w), ExpandLeftToRank(b, 3)))
 	}
 	return m.head(s, embedding, m.norm(s, "norm", u))
 }

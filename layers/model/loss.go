@@ -12,9 +12,16 @@ import (
 // [B,T,V], targets [B,T] ids, mask [B,T] with 1 at scored positions. It is 0 if
 // nothing is scored.
 func Loss(logits, targets, mask *Node) *Node {
+	mask = ConvertDType(mask, grad.Wide(logits).DType())
+	return LossOf(logits, targets, mask, MaxScalar(ReduceAllSum(mask), 1))
+}
+
+// LossOf is the cross-entropy summed over scored positions and divided by
+// scored, a scalar: a part of the Loss of a batch with so many.
+func LossOf(logits, targets, mask, scored *Node) *Node {
 	nll := NLL(logits, targets)
-	mask = ConvertDType(mask, nll.DType())
-	return Div(ReduceAllSum(Mul(mask, nll)), MaxScalar(ReduceAllSum(mask), 1))
+	mask, scored = ConvertDType(mask, nll.DType()), ConvertDType(scored, nll.DType())
+	return Div(ReduceAllSum(Mul(mask, nll)), scored)
 }
 
 // NLL is -ln p of each position's target [B,T], in float32 or wider.

@@ -44,7 +44,7 @@ func (m *Model) Marginal(s param.Scope, form delta.Form, tokens *Node, states []
 		exceptions.Panicf("model: noise is %s, expected dimensions [N %d %d %d]", noise.Shape(), B, T, D)
 	}
 	N := noise.Shape().Dim(0)
-	deviation := Sqrt(MaxScalar(variance, 1e-12)) // the root has no slope at 0
+	deviation := ConvertDType(Sqrt(MaxScalar(grad.Wide(variance), 1e-12)), h.DType()) // the root has no slope at 0
 	samples := Add(InsertAxes(h, 0), Mul(ConvertDType(noise, h.DType()), InsertAxes(deviation, 0)))
 	logits := grad.Wide(m.finish(s, Reshape(samples, N*B, T, D)))
 	return logMean(Reshape(LogSoftmax(logits), N, B, T, -1)), after

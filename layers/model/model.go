@@ -31,6 +31,7 @@ type Config struct {
 	NormEps        float64
 	Tied           bool // the head is the embedding's transpose; needs Vocab = Classes
 	FromLast       bool // every position is answered from the last one's vector; needs an even width
+	BFloat16       bool // mixers, MLPs and head read bfloat16; parameters, residual stream, norms and logits stay as they are
 }
 
 // Layer names a block's mixer and its options.
@@ -107,7 +108,7 @@ func (m *Model) trunk(s param.Scope, form delta.Form, tokens *Node, states []mix
 		}
 		var y *Node
 		y, after[i] = mixer.Apply(l, c, m.norm(s.In(fmt.Sprintf("layers/%d", i)), "mixer_norm", h), state)
-		h = Add(h, y)
+		h = Add(h, ConvertDType(y, h.DType()))
 	}
 	return h, after
 }
@@ -131,18 +132,23 @@ func (m *Model) feedForward(s param.Scope, i int, h *Node) *Node {
 		return h
 	}
 	block := s.In(fmt.Sprintf("layers/%d", i))
-	return Add(h, m.mlp(block.In("mlp"), m.norm(block, "mlp_norm", h)))
+	return Add(h, ConvertDType(m.mlp(block.In("mlp"), m.norm(block, "mlp_norm", h)), h.DType()))
 }
 
 func (m *Model) head(s param.Scope, embedding, h *Node) *Node {
 	if m.Tied {
-		return grad.Project(h, Transpose(embedding, 0, 1))
+		return grad.ProjectWide(h, Transpose(embedding, 0, 1))
 	}
-	return grad.Project(h, s.Get("head", param.Embedding, s.Set.Linear(m.Width, m.Classes), m.Width, m.Classes))
+	return grad.ProjectWide(h, s.Get("head", param.Embedding, s.Set.Linear(m.Width, m.Classes), m.Width, m.Classes))
 }
 
+// norm normalises the residual stream, in its own type, for what reads it.
 func (m *Model) norm(s param.Scope, name string, x *Node) *Node {
-	return grad.RMSNorm(x, s.In(name).Get("weight", param.Vector, param.Constant(1), m.Width), m.NormEps)
+	y := grad.RMSNorm(x, s.In(name).Get("weight", param.Vector, param.Constant(1), m.Width), m.NormEps)
+	if m.BFloat16 {
+		return ConvertDType(y, dtypes.BFloat16)
+	}
+	return y
 }
 
 func (m *Model) mlp(s param.Scope, x *Node) *Node {
@@ -172,18 +178,37 @@ type Cost struct {
 // Cost counts parameters, state and work for sequences of length T, in the
 // given form; the backend only has to build the graph, nothing is run.
 func (m *Model) Cost(be compute.Backend, form delta.Form, T int) (c Cost, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("model: %v", r)
-		}
-	}()
-	set := param.NewSet(dtypes.Float32, 0, nil)
-	g := NewGraph(be, "cost")
-	m.Apply(set.At(g), form, Parameter(g, "tokens", shapes.Make(dtypes.Int32, 1, T)), nil)
+	set, g, err := m.build(be, form, T)
+	if err != nil {
+		return c, err
+	}
+	defer g.Finalize()
 	c.FLOPs = grad.ProductFLOPs(g) / float64(T)
 	for _, slots := range m.Slots(T) {
 		c.StateBytes += mixer.Bytes(slots)
 	}
 	c.Parameters, c.Length = set.Count(), T
 	return c, nil
+}
+
+// Entries are the model's parameters, with some initial values.
+func (m *Model) Entries(be compute.Backend) ([]*param.Entry, error) {
+	set, g, err := m.build(be, delta.Form{}, 4)
+	if err != nil {
+		return nil, err
+	}
+	g.Finalize()
+	return set.Entries(), nil
+}
+
+// build makes the forward pass of one sequence of length T and its parameters.
+func (m *Model) build(be compute.Backend, form delta.Form, T int) (set *param.Set, g *Graph, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("model: %v", r)
+		}
+	}()
+	set, g = param.NewSet(dtypes.Float32, 0, nil), NewGraph(be, "model")
+	m.Apply(set.At(g), form, Parameter(g, "tokens", shapes.Make(dtypes.Int32, 1, T)), nil)
+	return set, g, nil
 }

@@ -6,7 +6,9 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/train/optimizer"
+
+	"github.com/kalmarz/kalmarz/layers/option"
+	"github.com/kalmarz/kalmarz/layers/param"
 )
 
 // AdamW is Adam with decoupled weight decay (arXiv 1711.05101):
@@ -23,9 +25,25 @@ type AdamW struct {
 	Decays       func(v *model.Variable) bool
 }
 
-var _ optimizer.Interface = &AdamW{}
+var adamWKind = &Kind{
+	Name: "adamw", Doc: "Adam with decoupled weight decay, for all parameters",
+	New: func(_ option.Values, s Settings) Optimiser {
+		a := s.adamW()
+		a.LearningRate = s.Rate
+		return a
+	},
+	Takes: func(option.Values, *param.Entry) bool { return true },
+}
 
-const adamScope = "/optimizers/adamw"
+// adamW is AdamW as the settings have it.
+func (s Settings) adamW() *AdamW {
+	return &AdamW{
+		LearningRate: s.RestRate, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8,
+		WeightDecay: s.WeightDecay, Decays: paths(s.Entries, decays),
+	}
+}
+
+const adamScope = optimiserScope + "/adamw"
 
 // UpdateGraph adds the update of every trainable variable below the scope.
 func (a *AdamW) UpdateGraph(scope *model.Scope, g *Graph, loss *Node) {

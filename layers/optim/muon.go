@@ -4,12 +4,14 @@ package optim
 // replaces the update of a matrix by the nearest one with all singular values
 // alike:
 //
-//	M <- μM + (1-μ)G     X = (1-μ)G + μM     (Nesterov)
-//	X <- X/‖X‖           5 times X <- aX + (bP + cP²)X, P = XXᵀ
+//	M <- μM + (1-μ)G     X = (1-μ)G + μM     (Nesterov; without it X = M)
+//	X <- X/‖X‖           N times X <- aX + (bP + cP²)X, P = XXᵀ
 //	W <- (1 - lr λ)W - lr s X
 //
 // NorMuon (arXiv 2510.05491) divides X by a running root mean square of each of
 // its rows or columns before the last line.
+//
+// Matrices are [n inputs, m outputs].
 
 import (
 	"math"
@@ -17,46 +19,53 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
-	"github.com/gomlx/gomlx/ml/train/optimizer"
 )
 
 // Scaling is the factor s on an orthogonalised update of a matrix with m
 // outputs and n inputs.
-type Scaling uint8
+type Scaling string
 
 const (
-	MatchRMS Scaling = iota // 0.2 √max(m,n): updates as large as AdamW's
-	Jordan                  // √max(1, m/n)
-	Spectral                // √max(m,n)
+	Moonlight Scaling = "moonlight" // 0.2 √max(m,n): updates as large as AdamW's
+	Jordan    Scaling = "jordan"    // √max(1, m/n)
+	Spectral  Scaling = "spectral"  // √max(m,n)
 )
 
-// Coefficients are (a, b, c) for each iteration.
-type Coefficients [5][3]float64
+// Coefficients are (a, b, c) for each iteration in turn, from the first again
+// after the last.
+type Coefficients [][3]float64
 
-// Cubic are Muon's own coefficients, the same in each iteration; Quintic differ
-// from one to the next and bring the singular values closer together.
+// Simple are Muon's own coefficients, the same in each iteration; Quintic differ
+// from one to the next and bring the singular values closer together in five.
 var (
-	Cubic   = Coefficients{{3.4445, -4.7750, 2.0315}, {3.4445, -4.7750, 2.0315}, {3.4445, -4.7750, 2.0315}, {3.4445, -4.7750, 2.0315}, {3.4445, -4.7750, 2.0315}}
+	Simple  = Coefficients{{3.4445, -4.7750, 2.0315}}
 	Quintic = Coefficients{{4.0848, -6.8946, 2.9270}, {3.9505, -6.3029, 2.6377}, {3.7418, -5.5913, 2.3037}, {2.8769, -3.1427, 1.2046}, {2.8366, -3.0525, 1.2012}}
 )
 
-// Muon updates the matrices that Applies picks, laid out [inputs, outputs], and
-// leaves all other variables to Rest.
+// Muon updates the matrices that Applies picks and leaves all other variables
+// to Rest.
 type Muon struct {
 	LearningRate *Node // scalar, of the graph that is built
 	Momentum     float64
+	Nesterov     bool
 	WeightDecay  float64
 	Scaling      Scaling
 	Coefficients Coefficients
-	Normalise    bool // NorMuon
-	BFloat16     bool // round each product of the iteration to bfloat16, as PyTorch's does
+	Iterations   int
+	BFloat16     bool     // round each product of the iteration to bfloat16, as PyTorch's does
+	NorMuon      *NorMuon // nil is plain Muon
 	Applies      func(v *model.Variable) bool
 	Rest         *AdamW
 }
 
-var _ optimizer.Interface = &Muon{}
+// NorMuon is what NorMuon adds.
+type NorMuon struct {
+	Beta    float64 // of the running mean square
+	Outputs bool    // one mean for each output; otherwise for each of the inputs where these are more
+	Restore bool    // give the update its norm back
+}
 
-const muonScope = "/optimizers/muon"
+const muonScope = optimiserScope + "/muon"
 
 // UpdateGraph adds the update of every trainable variable below the scope.
 func (u *Muon) UpdateGraph(scope *model.Scope, g *Graph, loss *Node) {
@@ -83,34 +92,42 @@ func (u *Muon) update(store *model.Store, v *model.Variable, grad *Node, dtype d
 	momentum := state(store, muonScope+"/momentum"+v.Path(), dims, dtype)
 	m := Add(MulScalar(momentum.NodeValue(g), u.Momentum), MulScalar(grad, 1-u.Momentum))
 	momentum.SetNodeValue(m)
-	x := Orthogonalise(Add(MulScalar(grad, 1-u.Momentum), MulScalar(m, u.Momentum)), u.Coefficients, u.BFloat16)
+	x := m
+	if u.Nesterov {
+		x = Add(MulScalar(grad, 1-u.Momentum), MulScalar(m, u.Momentum))
+	}
+	x = Orthogonalise(x, u.Coefficients, u.Iterations, u.BFloat16)
 	x = MulScalar(x, u.Scaling.of(dims[1], dims[0]))
-	if u.Normalise {
-		x = normalised(store, v, x, dtype)
+	if u.NorMuon != nil {
+		x = u.NorMuon.normalised(store, v, x, dtype)
 	}
 	lr := ConvertDType(u.LearningRate, dtype)
 	w := v.NodeValue(g)
 	v.SetNodeValue(Sub(Sub(w, Mul(lr, MulScalar(w, u.WeightDecay))), Mul(lr, x)))
 }
 
-// normalised divides x by the running root mean square of each output's row of
-// values, or of each input's where there are fewer outputs than inputs.
-func normalised(store *model.Store, v *model.Variable, x *Node, dtype dtypes.DType) *Node {
+// normalised divides x by the running root mean square of each output's values,
+// or of each input's where there are fewer outputs than inputs.
+func (n *NorMuon) normalised(store *model.Store, v *model.Variable, x *Node, dtype dtypes.DType) *Node {
 	in, out := x.Shape().Dim(0), x.Shape().Dim(1)
 	axis, dims := 0, []int{1, out} // mean over inputs
-	if out < in {
+	if out < in && !n.Outputs {
 		axis, dims = 1, []int{in, 1}
 	}
 	second := state(store, muonScope+"/second"+v.Path(), dims, dtype)
-	s := Add(MulScalar(second.NodeValue(x.Graph()), 0.95), MulScalar(ReduceAndKeep(Square(x), ReduceMean, axis), 0.05))
+	s := Add(MulScalar(second.NodeValue(x.Graph()), n.Beta), MulScalar(ReduceAndKeep(Square(x), ReduceMean, axis), 1-n.Beta))
 	second.SetNodeValue(s)
-	return Div(x, Sqrt(MaxScalar(s, 1e-8)))
+	y := Div(x, Sqrt(MaxScalar(s, 1e-8)))
+	if n.Restore {
+		y = Mul(y, Div(Norm([]*Node{x}), MaxScalar(Norm([]*Node{y}), 1e-8)))
+	}
+	return y
 }
 
-// Orthogonalise brings the singular values of x [m,n] near 1, keeping its
-// singular vectors; bf16 rounds every intermediate matrix to bfloat16. A matrix
-// of zeros stays.
-func Orthogonalise(x *Node, c Coefficients, bf16 bool) *Node {
+// Orthogonalise brings the singular values of x near 1 in n iterations, keeping
+// its singular vectors; bf16 rounds every intermediate matrix to bfloat16. A
+// matrix of zeros stays.
+func Orthogonalise(x *Node, c Coefficients, n int, bf16 bool) *Node {
 	round := func(x *Node) *Node { return x }
 	if bf16 {
 		dtype := x.DType()
@@ -124,7 +141,8 @@ func Orthogonalise(x *Node, c Coefficients, bf16 bool) *Node {
 	}
 	x = round(x)
 	x = round(Div(x, AddScalar(round(Sqrt(ReduceAllSum(Square(x)))), 1e-7)))
-	for _, k := range c {
+	for i := range n {
+		k := c[i%len(c)]
 		p := round(Dot(x, Transpose(x, 0, 1)).Product())
 		q := round(Add(MulScalar(p, k[1]), MulScalar(Dot(p, p).Product(), k[2])))
 		x = round(Add(MulScalar(x, k[0]), Dot(q, x).Product()))
@@ -146,7 +164,7 @@ func (s Scaling) of(m, n int) float64 {
 	return 0.2 * most
 }
 
-// Clear sets the momenta to zero, and the state of Rest.
+// Clear sets the momenta and mean squares to zero, and the state of Rest.
 func (u *Muon) Clear(scope *model.Scope) error {
 	if err := clearState(scope.Store(), muonScope); err != nil {
 		return err

@@ -51,17 +51,15 @@ func ClipNorm(grads []*Node, norm *Node, limit float64) []*Node {
 	return out
 }
 
-// Cosine returns the learning rate of step (counted from 1) of steps: linear to
-// peak over warmup steps, then half a cosine down to floor·peak.
-func Cosine(peak, floor float64, warmup, steps, step int) float64 {
-	if step <= warmup {
-		return peak * float64(step) / float64(warmup)
+// UpdateRMS returns the root mean square over all values of after - before.
+func UpdateRMS(before, after []*Node) *Node {
+	var changes []*Node
+	n := 0
+	for i := range before {
+		changes = append(changes, Sub(after[i], before[i]))
+		n += before[i].Shape().Size()
 	}
-	x := 1.0
-	if steps > warmup {
-		x = float64(step-warmup) / float64(steps-warmup)
-	}
-	return peak * (floor + (1-floor)*(1+math.Cos(math.Pi*x))/2)
+	return DivScalar(Norm(changes), math.Sqrt(float64(n)))
 }
 
 // state returns an optimiser variable, which the first call makes as zeros.
@@ -72,6 +70,9 @@ func state(store *model.Store, path string, dims []int, dtype dtypes.DType) *mod
 	}
 	return v
 }
+
+// optimiserScope is where all optimisers keep their state.
+const optimiserScope = "/optimizers"
 
 // clearState zeroes all optimiser variables below a scope.
 func clearState(store *model.Store, scope string) error {

@@ -86,17 +86,3 @@ func TestAdamWEqualsThePlainLoop(t *testing.T) {
 		}
 	}
 }
-
-func TestCosine(t *testing.T) {
-	for _, c := range []struct {
-		step int
-		want float64
-	}{{1, 0.1}, {10, 1}, {55, 0.55}, {100, 0.1}} {
-		if got := Cosine(1, 0.1, 10, 100, c.step); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("step %d: %g, want %g", c.step, got, c.want)
-		}
-	}
-	if got := Cosine(1, 0.1, 10, 10, 10); got != 1 {
-		t.Errorf("a warm-up as long as the run ends at %g, want the peak", got)
-	}
-}

@@ -1,9 +1,9 @@
 package scan
 
 import (
-	"strings"
-
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 // Device is what a scan is built for. The values are the same on all of them;
@@ -34,14 +34,13 @@ func deviceOf(x *Node) Device {
 	if d, ok := g.State(deviceKey{}).(Device); ok {
 		return d
 	}
-	be := g.Backend()
-	if be.Name() == "Go Backend" {
+	switch {
+	case grad.PureGo(g):
 		return PureGo
+	case grad.GPU(g):
+		return GPU
 	}
-	if p, ok := be.(interface{ PluginName() string }); ok && strings.Contains(p.PluginName(), "cpu") {
-		return CPU
-	}
-	return GPU
+	return CPU
 }
 
 // once keeps a compiler from computing an array again in each of its uses.
