@@ -37,5 +37,6 @@
 //	1 x 2048, 64 x 16  131 / 387  366 / 1218  100 / 207      1.6 / 20   70 / 220     5 / 20
 //
 // So: one loop on XLA; on pure Go one loop where a step has 4096 lanes B·M·S or
-// more, two levels below. A tree never wins.
+// more, two levels below. A tree never wins. NVIDIA devices that have fused kernels
+// (package kernels) use those.
 package kalman

@@ -39,6 +39,17 @@ var tunedKalman atomic.Pointer[KalmanPlan]
 // restores the built-in ones. Zero fields stay as they are built in.
 func TuneKalman(p *KalmanPlan) { tunedKalman.Store(p) }
 
+// ParseKalmanPlan reads a plan's numbers with commas, in their order.
+func ParseKalmanPlan(text string) (*KalmanPlan, error) {
+	var p KalmanPlan
+	n, _ := fmt.Sscanf(text, "%d,%d,%d,%d", &p.Channels, &p.Ahead, &p.Turn, &p.Chunks)
+	power := func(n int) bool { return n > 0 && n&(n-1) == 0 }
+	if n != 4 || !power(p.Channels) || !power(p.Ahead) || !power(p.Turn) || p.Turn < p.Ahead || p.Chunks < 0 {
+		return nil, fmt.Errorf("plan = %s: must be channels, tokens read ahead, tokens of a turn (powers of two, a turn no shorter than what is read ahead) and chunks (0 = as many as fit), as 8,4,8,1", text)
+	}
+	return &p, nil
+}
+
 // kalmanPlan fills a device: 128 lanes are a warp with four of them a thread, and
 // chunks pay where there are too few warps for the tokens to run in one go.
 func kalmanPlan(B, T, M, S, chunks int) KalmanPlan {
