@@ -28,9 +28,9 @@ func filterRows(o option.Values, overview bool) (out []benchCase, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var plan *kernels.KalmanPlan
+	var plan *kernels.ScanPlan
 	if text := o.Word("plan"); text != "" {
-		if plan, err = kernels.ParseKalmanPlan(text); err != nil {
+		if plan, err = kernels.ParseScanPlan(text); err != nil {
 			return nil, err
 		}
 	}
@@ -52,8 +52,8 @@ func filterRows(o option.Values, overview bool) (out []benchCase, err error) {
 				},
 				apply: func(x []*Node) []*Node {
 					in, how := kalman.Inputs{V: x[0], Precision: x[1], K: x[2], Q: x[3], A: x[4], P: x[5]}, kalman.Options{Plan: f.form}
-					kernels.TuneKalman(plan)
-					defer kernels.TuneKalman(nil)
+					kernels.TuneScan(plan)
+					defer kernels.TuneScan(nil)
 					if f.form.Kernel {
 						if err := in.KernelError(how); err != nil {
 							exceptions.Panicf("%v", err)

@@ -12,7 +12,7 @@ import (
 
 // kernel describes the problem to the fused kernels where they are asked for or,
 // with an open plan, are the better choice. They carry the mean.
-func (in Inputs) kernel(o Options) (k kernels.Kalman, ok bool) {
+func (in Inputs) kernel(o Options) (k kernels.Scan, ok bool) {
 	open := o.Plan == scan.Plan{} && o.Second == Mean
 	if !open && !o.Plan.Kernel {
 		return k, false
@@ -28,25 +28,29 @@ func (in Inputs) KernelError(o Options) error {
 	return err
 }
 
-func (in Inputs) describe(o Options) (k kernels.Kalman, err error) {
+func (in Inputs) describe(o Options) (k kernels.Scan, err error) {
 	in.check()
 	if be := in.V.Graph().Backend(); !kernels.On(be) {
 		return k, fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
 	}
 	d := in.V.Shape().Dimensions
 	return kernels.NewKalman(d[0], d[1], d[2], in.K.Shape().Dim(2), o.Plan.Chunks, in.V.DType(),
-		kernels.KalmanParts{Variance: o.Variance, Prior: o.Prior, Masked: in.Mask != nil})
+		kernels.Kalman{Variance: o.Variance, Prior: o.Prior}, in.Mask != nil)
 }
 
 // fused evaluates the filter by kernels.
-func fused(in Inputs, k kernels.Kalman) Outputs {
+func fused(in Inputs, k kernels.Scan) Outputs {
 	s := in.state()
-	narrow := func(x *Node) *Node {
-		if x == nil {
-			return nil
+	xs := []*Node{in.V, in.Precision, in.K, in.Q}
+	for _, x := range []*Node{in.A, in.P, s.Lambda, s.Eta, in.Mask} {
+		if x != nil {
+			xs = append(xs, ConvertDType(x, dtypes.Float32))
 		}
-		return ConvertDType(x, dtypes.Float32)
 	}
-	y, yVar, lambda, eta := k.Apply(in.V, in.Precision, in.K, in.Q, narrow(in.A), narrow(in.P), narrow(s.Lambda), narrow(s.Eta), narrow(in.Mask))
-	return Outputs{Y: y, YVar: yVar, State: State{lambda, eta}}
+	ys, last := k.Apply(xs...)
+	out := Outputs{Y: ys[0], State: State{last[0], last[1]}}
+	if len(ys) > 1 {
+		out.YVar = ys[1]
+	}
+	return out
 }

@@ -8,308 +8,239 @@ package kernels
 //
 // One reciprocal a token, no difference of near numbers, and factors a g <= a.
 // Outputs are Σ_s q μ' and Σ_s q² P', or those of the prediction, a μ' and
-// a² P' + p.
-//
-// A program takes some channels of one batch row with all their states, [S,channels]
-// tiles, and walks over tokens; what the next tokens need is read ahead. Where that
-// makes too few programs the tokens are cut into N chunks that run side by side. A
-// chunk takes the state before it to the state after it by five numbers a lane (the
-// elements of parallel filtering, arXiv 1905.13002):
+// a² P' + p. Some tokens take a state to (arXiv 1905.13002)
 //
 //	r = 1/(1 + J P)     P' = C + Φ² r P     μ' = m + Φ r (μ + h P)
 //
-// where C, m are what comes of P = 0, μ = 0 and h, J are what the chunk says about
-// the state before it. They are made for all chunks at once, the state is carried
-// over the chunks, then each chunk runs from its own state.
+// where C, m are what comes of P = 0, μ = 0 and h, J are what the tokens say about
+// the state before them.
 //
-//	v, Λ, y, y_var  [B,T,M]     k, q  [B,T,S]     a, p  [M,S]     λ, η  [B,M,S]
-//	elements, entry states [B,N,M,S]     states kept for the gradient [B,T/turn,M,S]
+// With D, E the gradients of the mean and the variance after a token, those of the
+// outputs included, e = v - k a μ what surprised the filter and F = E + D Λk e:
+//
+//	dv = Σ_s D P' Λk         dφ = -F P'²
+//	dΛ = Σ_s D P' k e + dφ k²
+//	dk = Σ_m D P' Λ (e - k a μ) + 2 dφ Λ k
+//	da = D g μ + 2 a g² F P  dp = g² F
+//	D <- a g D               E <- a² g² F
+//
+// Tokens v, Λ over channels, k, q over states; statics a, p; the state is λ, η.
 
 import (
-	"fmt"
+	"github.com/gomlx/compute/dtypes"
 
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// Kalman is the shape of a filter; its methods are the kernels.
+var kalmanEntry = Entry{
+	Name:     "kalman",
+	Replaces: "the scan of the Kalman filter",
+	Range:    "up to 128 states a channel; bfloat16 and float32",
+	Pays:     "sequences of 32 tokens or more",
+	Tolerance: map[DType]Tolerance{
+		BF16: {Value: 1e-2, Gradient: 2e-2},
+		F32:  {Value: 5e-6, Gradient: 5e-5},
+	},
+}
+
+// Kalman are the parts of the filter that a problem has.
 type Kalman struct {
-	B, T, M, S int
-	DType      DType // of v, Λ, k, q, y, y_var
-	KalmanParts
-	Plan KalmanPlan
-}
-
-// KalmanParts are the parts of the filter that a problem has.
-type KalmanParts struct {
-	Variance bool // y_var is asked for
+	Variance bool // the variance of y is an output too
 	Prior    bool // the prediction is read
-	Masked   bool // tokens may be padding: no time passes
 }
 
-// KalmanPlan says how the work is cut, which changes nothing but speed.
-type KalmanPlan struct {
-	Channels int // of a program
-	Ahead    int // tokens that are read ahead
-	Turn     int // tokens between two states that are kept; a multiple of Ahead
-	Chunks   int // of the sequence that run side by side
+// NewKalman describes a filter as kernels see it, or says why there are none.
+// Inputs are v, Λ [B,T,M], k, q [B,T,S], a, p [M,S], λ, η [B,M,S] and the mask, if
+// tokens may be padding [B,T]; outputs y and, if asked for, y_var [B,T,M]; the last
+// state λ, η. Chunks are those of the sequence that run side by side; 0 chooses.
+func NewKalman(B, T, M, S, chunks int, dtype dtypes.DType, parts Kalman, masked bool) (Scan, error) {
+	return newScan(parts, B, T, M, S, chunks, dtype, masked)
 }
 
-// turns is how many turns a chunk has.
-func (f Kalman) turns() int {
-	return (f.T + f.Plan.Chunks*f.Plan.Turn - 1) / (f.Plan.Chunks * f.Plan.Turn)
-}
+// least is a² at least, as in layers/kalman: it must not underflow.
+const least = 1e-12
 
-// length is how many tokens a chunk has; those of the last may not all exist.
-func (f Kalman) length() int { return f.turns() * f.Plan.Turn }
-
-func (f Kalman) ragged() bool { return f.T != f.Plan.Chunks*f.length() }
-
-// name identifies a kernel of this shape.
-func (f Kalman) name(what string) string {
-	p := f.Plan
-	s := fmt.Sprintf("kalmarz_%s_B%d_T%d_M%d_S%d_%s_plan%d_%d_%d_%d", what, f.B, f.T, f.M, f.S, f.DType, p.Channels, p.Ahead, p.Turn, p.Chunks)
-	for _, part := range []struct {
-		has  bool
-		name string
-	}{{f.Variance, "_variance"}, {f.Prior, "_prior"}, {f.Masked, "_mask"}} {
-		if part.has {
-			s += part.name
-		}
+func (c Kalman) arrays() arrays {
+	a := arrays{
+		name: "kalman", channels: []string{"v", "precision"}, states: []string{"k"}, queries: []string{"q"},
+		statics: []string{"a", "p"}, first: []string{"lambda", "eta"}, outputs: []string{"y"},
+		state: []string{"variance", "mean"}, effect: []string{"phi", "final", "mean", "hint", "fact"},
+		slopes: []string{"mean_slope", "variance_slope", "cross_slope", "mean_offset", "variance_offset"}, sums: 3,
 	}
-	return s
+	if c.Prior {
+		a.name += "_prior"
+	}
+	if c.Variance {
+		a.name, a.outputs = a.name+"_variance", append(a.outputs, "y_var")
+	}
+	return a
 }
 
-// program is one program's share: some channels of a batch row, all their states
-// and one chunk.
-type program struct {
-	Kalman
-	*Kernel
-	b, n             *Tile // batch row and chunk
-	m, s             *Tile // channels [C], states [S]
-	channels, states *Tile // which of them exist; nil: all
-	both             *Tile // [S,C]
-	a, a2, p         *Tile // [S,C]; a² is at least floor
+func (Kalman) fix(w *program, statics []*Tile) {
+	a := statics[0]
+	w.fixed = []*Tile{a, statics[1], a.Mul(a).Max(least)}
 }
 
-// floor keeps a² from underflowing, as in layers/kalman.
-const floor = 1e-12
-
-// kernel begins a kernel with a program for each batch row and block of channels,
-// and for each of some chunks.
-func (f Kalman) kernel(what string, chunks int) program {
-	c, width := f.Plan.Channels, 1
-	for width < f.S {
-		width *= 2
-	}
-	k := New(f.name("kalman_"+what), 1, 1, f.blocks(), f.B*chunks)
-	w := program{Kalman: f, Kernel: k, s: k.Range(width), m: k.Program(0).Mul(c).Add(k.Range(c))}
-	row := k.Program(1)
-	w.b, w.n = row.Div(chunks), row.Mod(chunks)
-	if f.M%c != 0 {
-		w.channels = w.m.Less(f.M)
-		w.both = w.channels.Row()
-	}
-	if width != f.S {
-		w.states = w.s.Less(f.S)
-		w.both = both(w.both, w.states.Col())
-	}
-	return w
+func (Kalman) enter(first []*Tile) []*Tile {
+	P := first[0].Max(1e-30).Reciprocal() // lanes that do not exist are 0
+	return []*Tile{P, first[1].Mul(P)}
 }
 
-// blocks is how many programs share a batch row's channels.
-func (f Kalman) blocks() int { return (f.M + f.Plan.Channels - 1) / f.Plan.Channels }
-
-func both(a, b *Tile) *Tile {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	return a.And(b)
+func (Kalman) leave(s []*Tile) []*Tile {
+	precision := s[0].Reciprocal()
+	return []*Tile{precision, s[1].Mul(precision)}
 }
 
-// process reads a and p.
-func (w *program) process() {
-	w.a = w.lanes(w.In("a", F32, w.M, w.S), 0)
-	w.p = w.lanes(w.In("p", F32, w.M, w.S), 0)
-	w.a2 = w.a.Mul(w.a).Max(floor)
+func (Kalman) enterGradient(s, d []*Tile) []*Tile {
+	P, mean, E, D := s[0], s[1], d[0], d[1]
+	return []*Tile{P.Mul(P.Mul(E).Add(mean.Mul(D))).Neg(), P.Mul(D)}
 }
 
-// lanes reads [S,C] numbers of an array [...,M,S] at an index; lanes that do not
-// exist get another number.
-func (w *program) lanes(x *Memory, other float64, at ...any) *Tile {
-	t := x.LoadIf(w.both, append(at, w.m.Row(), w.s.Col())...)
-	if w.both != nil && other != 0 {
-		t = w.both.Where(t, other)
-	}
-	return t
-}
-
-func (w *program) setLanes(x *Memory, value *Tile, at ...any) {
-	x.StoreIf(w.both, value, append(at, w.m.Row(), w.s.Col())...)
-}
-
-func (f Kalman) stateDims() []int { return []int{f.B, f.M, f.S} }
-
-func (f Kalman) chunkDims() []int { return []int{f.B, f.Plan.Chunks, f.M, f.S} }
-
-func (f Kalman) keptDims() []int { return []int{f.B, f.Plan.Chunks * f.turns(), f.M, f.S} }
-
-func (f Kalman) channelDims() []int { return []int{f.B, f.T, f.M} }
-
-// belief is the state of a lane: variance and mean.
-type belief struct{ P, mean *Tile }
-
-// first reads the state before the sequence.
-func (w *program) first() belief {
-	P := w.lanes(w.In("lambda", F32, w.stateDims()...), 1, w.b).Reciprocal()
-	return belief{P, w.lanes(w.In("eta", F32, w.stateDims()...), 0, w.b).Mul(P)}
-}
-
-// token is what one token brings: v, Λ and gradients of outputs [1,C], k, q [S,1].
-type token struct {
-	v, precision, k, q *Tile
-	dy, dVar           *Tile
-	here               *Tile // whether it is there; nil: yes
-}
-
-// tokens are the arrays that are read token by token: those over channels, those
-// over states and the mask. Each may be nil.
-type tokens struct{ v, precision, k, q, dy, dVar, mask *Memory }
-
-func (w *program) observed() tokens {
-	t := tokens{
-		v: w.In("v", w.DType, w.channelDims()...), precision: w.In("precision", w.DType, w.channelDims()...),
-		k: w.In("k", w.DType, w.B, w.T, w.S)}
-	if w.Masked {
-		t.mask = w.In("mask", F32, w.B, w.T)
-	}
-	return t
-}
-
-func (t *tokens) query(w *program) { t.q = w.In("q", w.DType, w.B, w.T, w.S) }
-
-func (t *tokens) gradients(w *program) {
-	t.dy = w.In("dy", w.DType, w.channelDims()...)
-	if w.Variance {
-		t.dVar = w.In("dy_var", w.DType, w.channelDims()...)
-	}
-}
-
-// exists tells whether token t is in the sequence; nil: it is.
-func (w *program) exists(t *Tile) *Tile {
-	if w.ragged() {
-		return t.Less(w.T)
-	}
-	return nil
-}
-
-// read loads token t, as it is carried through loops.
-func (w *program) read(x tokens, t *Tile) (raw []*Tile) {
-	exists := w.exists(t)
-	for _, m := range []*Memory{x.v, x.precision, x.dy, x.dVar} {
-		if m != nil {
-			raw = append(raw, m.LoadIf(both(exists, w.channels), w.b, t, w.m))
-		}
-	}
-	for _, m := range []*Memory{x.k, x.q} {
-		if m != nil {
-			raw = append(raw, m.LoadIf(both(exists, w.states), w.b, t, w.s))
-		}
-	}
-	if x.mask != nil {
-		raw = append(raw, x.mask.LoadIf(exists, w.b, t))
-	}
-	return raw
-}
-
-// token makes of what read returned for token t what the equations take.
-func (w *program) token(x tokens, t *Tile, raw []*Tile) (y token) {
-	next := func(m *Memory) *Tile {
-		if m == nil {
-			return nil
-		}
-		r := raw[0].To(F32)
-		raw = raw[1:]
-		return r
-	}
-	y.v, y.precision, y.dy, y.dVar = row(next(x.v)), row(next(x.precision)), row(next(x.dy)), row(next(x.dVar))
-	y.k, y.q = col(next(x.k)), col(next(x.q))
-	if mask := next(x.mask); mask != nil {
-		y.here = mask.NotZero()
-	} else {
-		y.here = w.exists(t)
-	}
-	return y
-}
-
-// walk runs over the chunk's tokens in turns, with the next ones read ahead. Before
-// each turn it calls begin, which may be nil.
-func (w *program) walk(x tokens, carry []*Tile, begin func(turn *Tile, carry []*Tile), step func(t *Tile, x token, carry []*Tile) []*Tile) []*Tile {
-	ahead, n := w.Plan.Ahead, len(carry)
-	block := func(t *Tile) (raw []*Tile) {
-		if !w.ragged() {
-			t = t.Min(w.T - ahead) // what is read after the last token is not used
-		}
-		for i := range ahead {
-			raw = append(raw, w.read(x, t.Add(i))...)
-		}
-		return raw
-	}
-	from := w.n.Mul(w.length())
-	out := w.For(w.turns(), 1, append(carry[:n:n], block(from)...), func(turn *Tile, all []*Tile) []*Tile {
-		carry, raw := all[:n], all[n:]
-		if begin != nil {
-			begin(w.n.Mul(w.turns()).Add(turn), carry)
-		}
-		first := from.Add(turn.Mul(w.Plan.Turn))
-		for at := 0; at < w.Plan.Turn; at += ahead {
-			next := block(first.Add(at + ahead))
-			for i := range ahead {
-				t, each := first.Add(at+i), len(raw)/ahead
-				carry = step(t, w.token(x, t, raw[i*each:][:each]), carry)
-			}
-			raw = next
-		}
-		return append(carry[:n:n], raw...)
-	})
-	return out[:n]
-}
-
-func row(x *Tile) *Tile {
-	if x == nil {
-		return nil
-	}
-	return x.Row()
-}
-
-// here chooses between what a token makes of tiles and what they were before it.
-func here(x token, after, before []*Tile) []*Tile {
-	if x.here == nil {
-		return after
-	}
-	out := make([]*Tile, len(after))
-	for i := range out {
-		out[i] = x.here.Where(after[i], before[i])
-	}
-	return out
+func (Kalman) leaveGradient(last, dlast []*Tile) []*Tile {
+	λ, η, dλ, dη := last[0], last[1], dlast[0], dlast[1]
+	return []*Tile{λ.Mul(dλ.Mul(λ).Add(dη.Mul(η))).Neg(), dη.Mul(λ)}
 }
 
 // moved is what a token does to a lane.
 type moved struct {
-	belief             // after it
-	g, predicted *Tile // g, aμ
-	lk, weight   *Tile // Λk, P'Λk
+	P, mean, g           *Tile
+	predicted            *Tile // aμ
+	lk, weight, surprise *Tile // Λk, P'Λk, e
 }
 
-func (w *program) move(s belief, x token) (y moved) {
-	y.lk = x.precision.Mul(x.k)
-	prior := w.a2.Mul(s.P).Add(w.p)
-	y.g = y.lk.Mul(x.k).Mul(prior).Add(1).Reciprocal()
+func (Kalman) move(w *program, s []*Tile, x token) (y moved) {
+	a, p, a2 := w.fixed[0], w.fixed[1], w.fixed[2]
+	v, k := x.channels[0], x.states[0]
+	y.lk = x.channels[1].Mul(k)
+	prior := a2.Mul(s[0]).Add(p)
+	y.g = y.lk.Mul(k).Mul(prior).Add(1).Reciprocal()
 	y.P = y.g.Mul(prior)
-	y.predicted = w.a.Mul(s.mean)
+	y.predicted = a.Mul(s[1])
 	y.weight = y.lk.Mul(y.P)
-	y.mean = y.g.Mul(y.predicted).Add(y.weight.Mul(x.v))
+	y.mean = y.g.Mul(y.predicted).Add(y.weight.Mul(v))
+	y.surprise = v.Sub(k.Mul(y.predicted))
 	return y
+}
+
+func (c Kalman) next(w *program, s []*Tile, x token) []*Tile {
+	y := c.move(w, s, x)
+	return []*Tile{y.P, y.mean}
+}
+
+// seen is what is read of a state.
+func (c Kalman) seen(w *program, s []*Tile) (P, mean *Tile) {
+	if c.Prior {
+		a := w.fixed[0]
+		return a.Mul(a).Mul(s[0]).Add(w.fixed[1]), a.Mul(s[1])
+	}
+	return s[0], s[1]
+}
+
+func (c Kalman) read(w *program, next []*Tile, x token) []*Tile {
+	P, mean := c.seen(w, next)
+	q := x.states[1]
+	out := []*Tile{mean.Mul(q)}
+	if c.Variance {
+		out = append(out, P.Mul(q).Mul(q))
+	}
+	return out
+}
+
+// asked is what the gradients of the outputs ask of the variance and the mean after
+// a token; without y_var nothing of the former.
+func (c Kalman) asked(w *program, x token) (dP, dMean *Tile) {
+	q := x.states[1]
+	dMean = x.dy[0].Mul(q)
+	if c.Variance {
+		dP = x.dy[1].Mul(q).Mul(q)
+	}
+	if c.Prior {
+		a := w.fixed[0]
+		dMean = dMean.Mul(a)
+		if c.Variance {
+			dP = dP.Mul(a.Mul(a))
+		}
+	}
+	return dP, dMean
+}
+
+func (Kalman) nothing(w *program) []*Tile {
+	zero := w.full(0)
+	return []*Tile{w.full(1), zero, zero, zero, zero}
+}
+
+// extend carries Φ, C, m, h, J.
+func (c Kalman) extend(w *program, f []*Tile, x token) []*Tile {
+	Φ := f[0].Mul(w.fixed[0]) // of the prediction
+	y := c.move(w, f[1:3], x)
+	said := y.lk.Mul(Φ).Mul(y.g) // by the token about the state before
+	return []*Tile{Φ.Mul(y.g), y.P, y.mean, f[3].Add(said.Mul(y.surprise)), f[4].Add(said.Mul(x.states[0]).Mul(Φ))}
+}
+
+func (Kalman) apply(f, s []*Tile) []*Tile {
+	Φ, C, m, h, J := f[0], f[1], f[2], f[3], f[4]
+	Φr := J.Mul(s[0]).Add(1).Reciprocal().Mul(Φ)
+	return []*Tile{C.Add(Φ.Mul(Φr).Mul(s[0])), m.Add(Φr.Mul(s[1].Add(h.Mul(s[0]))))}
+}
+
+// The slopes are dμ'/dμ, dP'/dP, dμ'/dP and what the outputs ask of μ and P.
+
+func (Kalman) flat(w *program) []*Tile {
+	one, zero := w.full(1), w.full(0)
+	return []*Tile{one, one, zero, zero, zero}
+}
+
+func (c Kalman) slope(w *program, s, f []*Tile, x token) (next, slopes []*Tile) {
+	y := c.move(w, s, x)
+	ag := w.fixed[0].Mul(y.g)
+	byMean, byP := ag.Mul(f[0]), w.fixed[2].Mul(y.g).Mul(y.g).Mul(f[1])
+	cross := ag.Mul(f[2]).Add(y.lk.Mul(y.surprise).Mul(byP))
+	dP, dMean := c.asked(w, x)
+	E := f[4].Add(dMean.Mul(cross))
+	if dP != nil {
+		E = E.Add(dP.Mul(byP))
+	}
+	return []*Tile{y.P, y.mean}, []*Tile{byMean, byP, cross, f[3].Add(dMean.Mul(byMean)), E}
+}
+
+func (Kalman) applyBack(f, d []*Tile) []*Tile {
+	E, D := d[0], d[1]
+	return []*Tile{f[1].Mul(E).Add(f[2].Mul(D)).Add(f[4]), f[0].Mul(D).Add(f[3])}
+}
+
+// pull sums up the gradients of a², of a but for a², and of p.
+func (c Kalman) pull(w *program, x token, s, d, sums []*Tile) (dnext, next []*Tile, of share) {
+	a, a2 := w.fixed[0], w.fixed[2]
+	precision, k, q, dy := x.channels[1], x.states[0], x.states[1], x.dy[0]
+	E, D := d[0], d[1]
+	da2, da, dp := sums[0], sums[1], sums[2]
+	y := c.move(w, s, x)
+	P, mean := c.seen(w, []*Tile{y.P, y.mean})
+	dq := mean.Mul(dy)
+	dP, dMean := c.asked(w, x)
+	D = D.Add(dMean)
+	if c.Prior {
+		da = da.Add(y.mean.Mul(dy).Mul(q))
+	}
+	if c.Variance {
+		dVar := x.dy[1]
+		dq = dq.Add(P.Mul(dVar).Mul(q.Add(q)))
+		E = E.Add(dP)
+		if c.Prior {
+			asked := dVar.Mul(q).Mul(q)
+			da2, dp = da2.Add(asked.Mul(y.P)), dp.Add(asked)
+		}
+	}
+	F := E.Add(D.Mul(y.lk).Mul(y.surprise))
+	DP := D.Mul(y.P)
+	DPk, DPe := DP.Mul(k), DP.Mul(y.surprise)
+	dφk := F.Mul(y.P).Mul(y.P).Mul(k).Neg()
+	of.channels = []*Tile{D.Mul(y.weight), DPe.Add(dφk).Mul(k)}
+	of.states = []*Tile{DPe.Sub(DPk.Mul(y.predicted)).Add(dφk.Add(dφk)).Mul(precision), dq}
+	Dg, R := D.Mul(y.g), F.Mul(y.g).Mul(y.g)
+	return []*Tile{a2.Mul(R), a.Mul(Dg)}, []*Tile{da2.Add(R.Mul(s[0])), da.Add(Dg.Mul(s[1])), dp.Add(R)}, of
+}
+
+func (Kalman) learnt(w *program, sums []*Tile) []*Tile {
+	return []*Tile{sums[1].Add(sums[0].Mul(w.fixed[0]).Mul(2)), sums[2]}
 }

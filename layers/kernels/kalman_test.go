@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes"
+
 	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/kalman"
 	"github.com/kalmarz/kalmarz/layers/kernels"
@@ -12,12 +14,13 @@ import (
 
 // filter is a problem for the filter's kernels, as they read it.
 type filter struct {
+	kernels.Scan
 	kernels.Kalman
 	a    *kalman.Arrays
 	mask []float64
 }
 
-func newFilter(rng *rand.Rand, f kernels.Kalman, process func(i int) (a, p float64)) filter {
+func newFilter(rng *rand.Rand, f kernels.Scan, parts kernels.Kalman, process func(i int) (a, p float64)) filter {
 	a := kalman.Random(rng, f.B, f.T, f.M, f.S, true)
 	for i := range a.A {
 		if process != nil {
@@ -30,7 +33,7 @@ func newFilter(rng *rand.Rand, f kernels.Kalman, process func(i int) (a, p float
 	for _, x := range []*[]float64{&a.A, &a.P, &a.Lambda, &a.Eta} {
 		*x = round(triton.F32, *x)
 	}
-	p := filter{Kalman: f, a: a}
+	p := filter{Scan: f, Kalman: parts, a: a}
 	if f.Masked {
 		for range f.B * f.T {
 			p.mask = append(p.mask, float64(rng.IntN(2)))
@@ -126,7 +129,7 @@ func (p filter) check(t *testing.T, name string, rng *rand.Rand, value, gradient
 	want, grad := p.reference(t, d)
 	compare := func(what string, got *triton.Buffer, want []float64, limit float64) {
 		t.Helper()
-		if e := check.RelErr(sumParts(got, len(want), p.Kalman), want); !(e <= limit) {
+		if e := check.RelErr(sumParts(got, len(want), p.Scan), want); !(e <= limit) {
 			t.Errorf("%s: %s is off by %.1e, more than %.0e", name, what, e, limit)
 		} else {
 			t.Logf("%s: %s %.1e", name, what, e)
@@ -148,7 +151,7 @@ func (p filter) check(t *testing.T, name string, rng *rand.Rand, value, gradient
 
 // sumParts adds up what programs left in parts: [B,parts,n] for tokens, [B,N,n] for
 // what all rows share.
-func sumParts(x *triton.Buffer, n int, f kernels.Kalman) []float64 {
+func sumParts(x *triton.Buffer, n int, f kernels.Scan) []float64 {
 	values := x.Float64()
 	if len(values) == n {
 		return values
@@ -172,38 +175,44 @@ func TestKalman(t *testing.T) {
 	still := func(int) (a, p float64) { return 1, 0 }
 	fast := func(i int) (a, p float64) { return 0.01 * float64(i%5), 1 }
 	quiet := func(i int) (a, p float64) { return 0.95, 1e-12 }
-	plan := func(channels, ahead, turn, chunks int) kernels.KalmanPlan {
-		return kernels.KalmanPlan{Channels: channels, Ahead: ahead, Turn: turn, Chunks: chunks}
+	plan := func(channels, ahead, turn, chunks int) kernels.ScanPlan {
+		return kernels.ScanPlan{Channels: channels, Ahead: ahead, Turn: turn, Chunks: chunks}
 	}
 	for _, c := range []struct {
 		name       string
 		B, T, M, S int
-		parts      kernels.KalmanParts
-		plan       kernels.KalmanPlan
+		parts      kernels.Kalman
+		plan       kernels.ScanPlan
 		process    func(i int) (a, p float64)
 		bf16       bool
+		masked     bool
 	}{
-		{"one level", 2, 32, 16, 16, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 1), nil, false},
-		{"one level, bfloat16", 2, 32, 16, 16, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 1), nil, true},
-		{"without variance, ragged", 1, 37, 6, 5, kernels.KalmanParts{}, plan(4, 2, 4, 1), nil, false},
-		{"one token", 1, 1, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 1), nil, false},
-		{"prior", 1, 24, 8, 4, kernels.KalmanParts{Variance: true, Prior: true}, plan(8, 4, 4, 1), nil, false},
-		{"prior without variance, two levels", 1, 24, 8, 4, kernels.KalmanParts{Prior: true}, plan(8, 2, 4, 3), nil, false},
-		{"padding", 2, 30, 8, 4, kernels.KalmanParts{Variance: true, Masked: true}, plan(8, 4, 8, 1), nil, false},
-		{"padding, two levels", 2, 30, 8, 4, kernels.KalmanParts{Variance: true, Masked: true}, plan(4, 2, 4, 3), nil, false},
-		{"two levels", 2, 64, 16, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 4), nil, false},
-		{"two levels, ragged", 1, 83, 6, 3, kernels.KalmanParts{Variance: true}, plan(4, 4, 8, 5), nil, false},
-		{"a chunk past the end", 1, 17, 4, 4, kernels.KalmanParts{Variance: true}, plan(4, 2, 4, 4), nil, false},
-		{"no decay, no noise", 1, 64, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 2), still, false},
-		{"fast decay", 1, 64, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 2), fast, false},
-		{"nearly no noise", 1, 64, 8, 4, kernels.KalmanParts{Variance: true}, plan(8, 4, 8, 2), quiet, false},
-		{"long", 1, 1024, 4, 4, kernels.KalmanParts{Variance: true}, plan(4, 4, 8, 8), nil, false},
+		{"one level", 2, 32, 16, 16, kernels.Kalman{Variance: true}, plan(8, 4, 8, 1), nil, false, false},
+		{"one level, bfloat16", 2, 32, 16, 16, kernels.Kalman{Variance: true}, plan(8, 4, 8, 1), nil, true, false},
+		{"without variance, ragged", 1, 37, 6, 5, kernels.Kalman{}, plan(4, 2, 4, 1), nil, false, false},
+		{"one token", 1, 1, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 1), nil, false, false},
+		{"prior", 1, 24, 8, 4, kernels.Kalman{Variance: true, Prior: true}, plan(8, 4, 4, 1), nil, false, false},
+		{"prior without variance, two levels", 1, 24, 8, 4, kernels.Kalman{Prior: true}, plan(8, 2, 4, 3), nil, false, false},
+		{"padding", 2, 30, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 1), nil, false, true},
+		{"padding, two levels", 2, 30, 8, 4, kernels.Kalman{Variance: true}, plan(4, 2, 4, 3), nil, false, true},
+		{"two levels", 2, 64, 16, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 4), nil, false, false},
+		{"two levels, ragged", 1, 83, 6, 3, kernels.Kalman{Variance: true}, plan(4, 4, 8, 5), nil, false, false},
+		{"a chunk past the end", 1, 17, 4, 4, kernels.Kalman{Variance: true}, plan(4, 2, 4, 4), nil, false, false},
+		{"no decay, no noise", 1, 64, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 2), still, false, false},
+		{"fast decay", 1, 64, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 2), fast, false, false},
+		{"nearly no noise", 1, 64, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 2), quiet, false, false},
+		{"long", 1, 1024, 4, 4, kernels.Kalman{Variance: true}, plan(4, 4, 8, 8), nil, false, false},
 	} {
-		f := kernels.Kalman{B: c.B, T: c.T, M: c.M, S: c.S, DType: triton.F32, KalmanParts: c.parts, Plan: c.plan}
+		dtype := dtypes.Float32
 		if c.bf16 {
-			f.DType = triton.BF16
+			dtype = dtypes.BFloat16
 		}
+		f, err := kernels.NewKalman(c.B, c.T, c.M, c.S, 0, dtype, c.parts, c.masked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Plan = c.plan
 		limit := limits[f.DType]
-		newFilter(rng, f, c.process).check(t, c.name, rng, limit.Value, limit.Gradient)
+		newFilter(rng, f, c.parts, c.process).check(t, c.name, rng, limit.Value, limit.Gradient)
 	}
 }

@@ -27,5 +27,5 @@ var Registry = []Entry{
 			triton.F32:  {Value: 2e-5, Gradient: 2e-4},
 		},
 	},
-	kalmanEntry,
+	kalmanEntry, affineEntry,
 }
