@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"slices"
+
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
@@ -12,7 +14,7 @@ func (f Scan) slopes() *Kernel {
 	n := len(kept)
 	c := w.walk(w.graded(w.reading(w.moving())), append(kept, f.cell.flat(w)...), nil, func(_ *Tile, x token, c []*Tile) []*Tile {
 		next, slopes := f.cell.slope(w, c[:n], c[n:], x)
-		return append(next, slopes...)
+		return slices.Concat(next, slopes)
 	})
 	w.store(w.outs("chunk_", w.arrays.slopes, w.chunkDims()), c[n:], w.b, w.n)
 	return w.Kernel
@@ -62,7 +64,7 @@ func (f Scan) reverse() *Kernel {
 	for _, name := range w.channels {
 		channels = append(channels, w.Out("d"+name, w.DType, w.channelDims()...))
 	}
-	for _, name := range joined(w.states, w.queries) {
+	for _, name := range slices.Concat(w.states, w.queries) {
 		states = append(states, w.Out("d"+name+"_parts", F32, w.B, w.blocks(), w.T, w.S))
 	}
 	n, nd := w.Plan.Turn, len(d)
@@ -98,7 +100,7 @@ func (f Scan) reverse() *Kernel {
 			}
 			x := w.token(all, t, now)
 			ds, sums, of := f.cell.pull(w, x, before[i], d[:nd], d[nd:])
-			d = here(x, append(ds, sums...), d)
+			d = here(x, slices.Concat(ds, sums), d)
 			for j, to := range channels {
 				to.StoreIf(both(w.exists(t), w.someChannels), counted(x, of.channels[j].Sum(0)).To(w.DType), w.b, t, w.m)
 			}
@@ -131,7 +133,7 @@ func (f Scan) Backward() *Function {
 	if f.Plan.Chunks > 1 {
 		before = []*Kernel{f.slopes(), f.carryBack()}
 	}
-	in := joined(f.inputs(), prefixed("d", a.outputs, ""), prefixed("last_", a.first, ""), prefixed("dlast_", a.first, ""), prefixed("kept_", a.state, ""))
-	out := joined(prefixed("d", a.channels, ""), prefixed("d", joined(a.states, a.queries, a.statics), "_parts"), prefixed("d", a.first, ""))
+	in := slices.Concat(f.inputs(), prefixed("d", a.outputs, ""), prefixed("last_", a.first, ""), prefixed("dlast_", a.first, ""), prefixed("kept_", a.state, ""))
+	out := slices.Concat(prefixed("d", a.channels, ""), prefixed("d", slices.Concat(a.states, a.queries, a.statics), "_parts"), prefixed("d", a.first, ""))
 	return newFunction(f.name("backward"), in, out, append(before, f.reverse())...)
 }

@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"slices"
+
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
@@ -83,13 +85,6 @@ func prefixed(prefix string, names []string, suffix string) (out []string) {
 	return out
 }
 
-func joined(lists ...[]string) (out []string) {
-	for _, x := range lists {
-		out = append(out, x...)
-	}
-	return out
-}
-
 // Forward is the whole forward pass, from the inputs to the outputs, the state
 // after the sequence, last_*, and the states that the gradient reads, kept_*.
 func (f Scan) Forward() *Function {
@@ -98,7 +93,7 @@ func (f Scan) Forward() *Function {
 	if f.Plan.Chunks > 1 {
 		before = []*Kernel{f.compose(), f.carry()}
 	}
-	out := joined(a.outputs, prefixed("last_", a.first, ""), prefixed("kept_", a.state, ""))
+	out := slices.Concat(a.outputs, prefixed("last_", a.first, ""), prefixed("kept_", a.state, ""))
 	g := newFunction(f.name("forward"), f.inputs(), out, append(before, f.run(true))...)
 	g.reader, g.lean = f.name("backward"), append(before[:len(before):len(before)], f.run(false))
 	return g
