@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -9,8 +10,11 @@ import (
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/kalmarz/kalmarz/layers/check"
+	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/kalman"
 	"github.com/kalmarz/kalmarz/layers/kernels"
+	"github.com/kalmarz/kalmarz/layers/mixer"
+	"github.com/kalmarz/kalmarz/layers/mixer/mixercheck"
 	"github.com/kalmarz/kalmarz/layers/scan"
 	"github.com/kalmarz/kalmarz/layers/triton"
 )
@@ -71,6 +75,43 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		row := f.row(p.name, start, err)
 		if err == nil {
 			row.judge(kalman.Errors(got, want, grad, wantGrad))
+		}
+		tell(row)
+	}
+	return nil
+}
+
+// scanMixers are the mixers whose scans have fused kernels beside the filter.
+var scanMixers = []string{"mamba", "longhorn_diagonal"}
+
+// scanKernelTest measures mixers whose scans run as fused kernels against their
+// float64 graphs on ref.
+func scanKernelTest(ctx context.Context, be, ref compute.Backend, kinds []*mixer.Kind, tell func(TestRow)) error {
+	if !kernels.On(be) {
+		return nil
+	}
+	const B, T, D = 2, 70, 32
+	for _, k := range kinds {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l, err := mixer.New(k.Name, D, nil)
+		if err != nil {
+			return err
+		}
+		c := mixercheck.Case{Layer: l, X: check.Random(rand.New(rand.NewPCG(45, 46)), 1, B, T, D), State: true, Seed: 47,
+			DType: dtypes.Float64, Form: delta.Form{Recurrent: true}}
+		want, err := mixercheck.Run(ref, c)
+		if err != nil {
+			return oneLine(fmt.Errorf("%s in float64: %w", k.Name, err))
+		}
+		f := testForm{name: "kernel", dtype: dtypes.Float32, form: delta.Form{Kernel: true}, value: 2e-5, gradient: 2e-4}
+		c.DType, c.Form = f.dtype, f.form
+		start := time.Now()
+		got, err := mixercheck.Run(be, c)
+		row := f.row(k.Name, start, err)
+		if err == nil {
+			row.judge(got.Worst(want))
 		}
 		tell(row)
 	}

@@ -245,14 +245,18 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 	}
 	all := len(kinds) == len(mixer.Registry)
 	filters := slices.ContainsFunc(kinds, func(k *mixer.Kind) bool { return k.Name == "kalman" })
+	scans := slices.DeleteFunc(slices.Clone(kinds), func(k *mixer.Kind) bool { return !slices.Contains(scanMixers, k.Name) })
 	if onlyKernels {
 		kinds = nil
+	}
+	scanKernels := func(ctx context.Context, be compute.Backend, tell func(TestRow)) error {
+		return scanKernelTest(ctx, be, reference, scans, tell)
 	}
 	for _, part := range []struct {
 		wanted bool
 		test   func(context.Context, compute.Backend, func(TestRow)) error
 	}{
-		{all || onlyKernels && !filters, kernelTest}, {filters, filterKernelTest},
+		{all || onlyKernels && !filters && len(scans) == 0, kernelTest}, {filters, filterKernelTest}, {len(scans) > 0, scanKernels},
 		{all && !onlyKernels, recurrenceTest}, {filters && !onlyKernels, filterTest},
 	} {
 		if !part.wanted {

@@ -29,3 +29,13 @@ var Registry = []Entry{
 	},
 	kalmanEntry, affineEntry,
 }
+
+// Find returns the entry of an operation.
+func Find(name string) *Entry {
+	for i := range Registry {
+		if Registry[i].Name == name {
+			return &Registry[i]
+		}
+	}
+	return nil
+}
