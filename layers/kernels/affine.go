@@ -29,7 +29,7 @@ var affineEntry = Entry{
 	Pays:     kalmanEntry.Pays,
 	Tolerance: map[DType]Tolerance{
 		BF16: {Value: 1e-2, Gradient: 2e-2},
-		F32:  {Value: 5e-6, Gradient: 5e-5},
+		F32:  {Value: 2e-5, Gradient: 2e-4},
 	},
 }
 

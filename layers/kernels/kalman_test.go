@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -175,6 +176,10 @@ func TestKalman(t *testing.T) {
 	still := func(int) (a, p float64) { return 1, 0 }
 	fast := func(i int) (a, p float64) { return 0.01 * float64(i%5), 1 }
 	quiet := func(i int) (a, p float64) { return 0.95, 1e-12 }
+	fresh := func(i int) (a, p float64) { // as a layer begins
+		a, p, _ = kalman.OU.ReferenceDiscretise(1, 1e-3*math.Pow(100, float64(i%7)/6), 0.01)
+		return a, p
+	}
 	plan := func(channels, ahead, turn, chunks int) kernels.ScanPlan {
 		return kernels.ScanPlan{Channels: channels, Ahead: ahead, Turn: turn, Chunks: chunks}
 	}
@@ -201,6 +206,7 @@ func TestKalman(t *testing.T) {
 		{"no decay, no noise", 1, 64, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 2), still, false, false},
 		{"fast decay", 1, 64, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 2), fast, false, false},
 		{"nearly no noise", 1, 64, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 2), quiet, false, false},
+		{"as a layer begins", 1, 512, 4, 4, kernels.Kalman{Variance: true}, plan(4, 4, 8, 8), fresh, false, false},
 		{"long", 1, 1024, 4, 4, kernels.Kalman{Variance: true}, plan(4, 4, 8, 8), nil, false, false},
 	} {
 		dtype := dtypes.Float32
@@ -213,6 +219,46 @@ func TestKalman(t *testing.T) {
 		}
 		f.Plan = c.plan
 		limit := limits[f.DType]
+		if c.process == nil && !c.bf16 { // nothing is lost
+			limit = kernels.Tolerance{Value: 1e-6, Gradient: 2e-6}
+		}
 		newFilter(rng, f, c.parts, c.process).check(t, c.name, rng, limit.Value, limit.Gradient)
+	}
+}
+
+// Plans fill a device, and what kernels cannot do is refused with a reason.
+func TestScanPlans(t *testing.T) {
+	for _, c := range []struct {
+		B, T, M, S int
+		want       kernels.ScanPlan
+	}{
+		{8, 2048, 1024, 16, kernels.ScanPlan{Channels: 8, Ahead: 4, Turn: 8, Chunks: 1}},
+		{1, 32768, 1024, 16, kernels.ScanPlan{Channels: 8, Ahead: 4, Turn: 8, Chunks: 8}},
+		{1, 1000, 1024, 16, kernels.ScanPlan{Channels: 8, Ahead: 4, Turn: 8, Chunks: 5}}, // 7 do not divide it
+		{1, 4, 64, 4, kernels.ScanPlan{Channels: 32, Ahead: 4, Turn: 8, Chunks: 1}},
+		{1, 4096, 64, 128, kernels.ScanPlan{Channels: 1, Ahead: 4, Turn: 8, Chunks: 16}},
+	} {
+		f, err := kernels.NewKalman(c.B, c.T, c.M, c.S, 0, dtypes.Float32, kernels.Kalman{}, false)
+		if err != nil || f.Plan != c.want {
+			t.Errorf("B=%d T=%d M=%d S=%d: %+v, %v, expected %+v", c.B, c.T, c.M, c.S, f.Plan, err, c.want)
+		}
+	}
+	for want, build := range map[string]func() (kernels.Scan, error){
+		"kernels: kalman: Float64: must be bfloat16 or float32": func() (kernels.Scan, error) {
+			return kernels.NewKalman(1, 8, 8, 4, 0, dtypes.Float64, kernels.Kalman{}, false)
+		},
+		"kernels: mamba: 256 states: must be at most 128": func() (kernels.Scan, error) { return kernels.NewMamba(1, 8, 8, 256, 0, dtypes.Float32) },
+		"kernels: longhorn: B=1024 T=4096 M=1024 S=16: an array would have 2^31 numbers or more, or there are more than 65535 rows and chunks": func() (kernels.Scan, error) {
+			return kernels.NewLonghorn(1024, 4096, 1024, 16, 0, dtypes.Float32)
+		},
+	} {
+		if _, err := build(); err == nil || err.Error() != want {
+			t.Errorf("%v, expected %s", err, want)
+		}
+	}
+	for _, text := range []string{"8,4,8", "3,4,8,1", "8,8,4,1", "8,4,8,-1"} {
+		if _, err := kernels.ParseScanPlan(text); err == nil {
+			t.Errorf("plan %s is taken", text)
+		}
 	}
 }
