@@ -16,6 +16,7 @@ func (c *Context) observe(in delta.Inputs, u, undo *Node) {
 	if c.Offer == nil {
 		return
 	}
+	in = in.Unrated()
 	norm := func(x *Node) *Node { return Squeeze(Sqrt(grad.SumSquares(x)), -1) }
 	size, keys := norm(u), norm(in.K)
 	c.Offer("write", Mul(size, keys))
