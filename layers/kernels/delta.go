@@ -15,7 +15,7 @@ package kernels
 // registers.
 //
 //	q, k, e  [B,T,H,K]     z, o, y  [B,T,H,V]     g, β  [B,T,H], g at most 0
-//	sums G   [B,H,N,C]     inverse A  [B,H,N,C,C]
+//	sums G   [B,H,N,2,C]     inverse A  [B,H,N,C,C]
 //	first, last S [B,H,K,V]     entry S of each chunk [B,H,N,K,V]
 
 import (
@@ -124,7 +124,7 @@ func (d Delta) stateDims() []int { return []int{d.B, d.H, d.K, d.V} }
 
 func (d Delta) entryDims() []int { return []int{d.B, d.H, d.chunks(), d.K, d.V} }
 
-func (d Delta) sumsDims() []int { return []int{d.B, d.H, d.chunks(), d.C} }
+func (d Delta) sumsDims() []int { return []int{d.B, d.H, d.chunks(), d.terms(), d.C} }
 
 func (d Delta) inverseDims() []int { return []int{d.B, d.H, d.chunks(), d.C, d.C} }
 
@@ -171,8 +171,8 @@ func scaled(x, factor *Tile) *Tile {
 
 // decay is exp(G_r - G_s) where r >= s + offset and 0 elsewhere. The exponent is
 // chosen first: where s > r it would overflow.
-func decay(k *Kernel, Gr, Gs *Tile, offset int) *Tile {
-	n := Gr.Dims()[0]
+func decay(k *Kernel, r, s sum, offset int) *Tile {
+	n := r[0].Dims()[0]
 	below := k.Range(n).Col().AtLeast(k.Range(n).Row().Add(offset))
-	return below.Where(below.Where(Gr.Col().Sub(Gs.Row()), 0).Exp(), 0.0)
+	return below.Where(below.Where(r.col().less(s.row()), 0).Exp(), 0.0)
 }

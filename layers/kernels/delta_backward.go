@@ -65,13 +65,13 @@ func (d Delta) reverse(seen bool) *Kernel {
 
 		KQ, KR := d.dot(K, Q.T()), d.dot(K, s) // KQ is Pᵀ before its decay
 		γdO := dO
-		var G, total, γ *Tile
+		var γ *Tile
 		if d.Decays {
-			G, total = sums.Load(b, h, c, r), sums.Load(b, h, c, d.C-1)
-			γ = G.Exp().Col()
-			KQ, KR = KQ.Mul(decay(k, G, G, 0).T()), KR.Mul(total.Sub(G).Exp().Col())
+			G, total := d.loadSum(sums, b, h, c, r), d.loadSum(sums, b, h, c, d.C-1)
+			γ = G.total().Exp().Col()
+			KQ, KR = KQ.Mul(decay(k, G, G, 0).T()), KR.Mul(total.less(G).Exp().Col())
 			γdO = dO.To(F32).Mul(γ)
-			R = R.Mul(total.Exp())
+			R = R.Mul(total.total().Exp())
 		} else {
 			KQ = r.Row().AtLeast(r.Col()).Where(KQ, 0)
 		}
@@ -158,11 +158,12 @@ func (d Delta) local() *Kernel {
 	dQ, n, p, RS := acc[0], acc[1], acc[2], acc[3]
 
 	Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
-	var γ, w, total, D, β *Tile
+	var total sum
+	var γ, w, D, β *Tile
 	if d.Decays {
-		G := sums.Load(b, h, c, r)
-		total = sums.Load(b, h, c, d.C-1)
-		γ, w = G.Exp().Col(), total.Sub(G).Exp().Col()
+		G := d.loadSum(sums, b, h, c, r)
+		total = d.loadSum(sums, b, h, c, d.C-1)
+		γ, w = G.total().Exp().Col(), total.less(G).Exp().Col()
 		D = decay(k, G, G, 0)
 	} else {
 		D = r.Col().AtLeast(r.Row()).Where(k.Full(F32, 1), 0)
@@ -207,7 +208,7 @@ func (d Delta) local() *Kernel {
 		if d.Erases {
 			x = x.Add(E.To(F32).Mul(dE))
 		}
-		RS := RS.Mul(total.Exp()).Add(K.To(F32).Mul(leaves).Sum(1).Sum(0))
+		RS := RS.Mul(total.total().Exp()).Add(K.To(F32).Mul(leaves).Sum(1).Sum(0))
 		dG := x.Sum(1).Add(r.Equal(d.C-1).Where(RS, 0))
 		dDecay.StoreIf(exist, dG.CumSum(0, true), b, t, h)
 	}
