@@ -15,6 +15,7 @@ const slice = 32
 // blocks of 16 tokens: i, j below number them.
 func (d Delta) within() *Kernel {
 	k := New(d.name("within"), 1, 2, d.chunks(), d.B*d.H)
+	k.Registers = d.Plan.WithinRegisters
 	keys := d.keys(k, "k")
 	var erase, rate, decays, sums *Memory
 	if !d.Shared {
