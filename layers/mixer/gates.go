@@ -14,6 +14,11 @@ func deltaRule(q, k, v, beta, logDecay *Node) delta.Inputs {
 	return delta.Inputs{Q: Scale(q), K: k, Erase: Mul(b, k), Write: Mul(b, v), LogDecay: logDecay}
 }
 
+// correct runs deltaRule.
+func (c *Context) correct(q, k, v, beta, logDecay *Node) *Node {
+	return c.recur(deltaRule(q, k, v, beta, logDecay), beta, nil)
+}
+
 // freeKeys is deltaRule for keys of any norm. Dividing k by some s > 0 and
 // multiplying e and z by it changes neither S nor o; with s = ‖k‖ the solve
 // within a chunk sees cosines instead of ratios of norms, which may be huge.

@@ -34,11 +34,25 @@ type Kind struct {
 	Options option.Set
 	// New checks the options for model width d and returns the layer.
 	New func(d int, o option.Values) (Layer, error)
+	// Error is what the layer offers of the error that a delta rule corrects: "u"
+	// as the recurrence writes it, "r" as well where one number scales it; "" if
+	// nothing is erased.
+	Error Error
 	// Family and Core give the bare recurrence by the names under which its
 	// arrays are published (q, k, v, beta, log_decay, ...); empty if it has none.
 	Family string
 	Core   func(in map[string]*Node, o option.Values) delta.Inputs
 }
+
+// Error names what a mixer offers of its write error.
+type Error string
+
+// No error; the written one alone; the written and the bare one.
+const (
+	NoError    Error = ""
+	Written    Error = "u"
+	WrittenAnd Error = "u, r"
+)
 
 // Layer is a mixer with its options fixed. It holds no arrays.
 type Layer interface {
@@ -47,6 +61,9 @@ type Layer interface {
 	// Slots are the arrays of the state, without the batch axis, with room for
 	// length tokens where a cache grows with the sequence.
 	Slots(length int) []Slot
+	// Value is the shape of what is written at a token, the offer "v":
+	// heads x width, one head for mixers that have none.
+	Value() (heads, width int)
 }
 
 // Slot is one array of a state.
@@ -99,9 +116,16 @@ func Bytes(slots []Slot) int {
 type Context struct {
 	param.Scope
 	Form delta.Form // how recurrences are evaluated
-	// Offer, if not nil, receives named per-token values: the written value
-	// "v" and "u", and what probes look at.
+	// Offer, if not nil, receives named per-token values: the value "v"
+	// [B,T,H,V] that is written, of a delta rule the error that is written in its
+	// place, "u" = z - S̃ᵀe, and without its gate, "r" = v - S̃ᵀk, and what probes
+	// look at. Wants, if not nil, says which: the others are not made.
 	Offer func(name string, value *Node)
+	Wants func(name string) bool
+	// Write, if not nil, replaces the value v [B,T,H,V] where it is written: after
+	// projection, short convolution and activation, before the write gate. What
+	// else a mixer does with the value (Mamba's skip, mLSTM's gates) stays.
+	Write func(v *Node) *Node
 
 	slots   []Slot
 	in, out State
@@ -141,10 +165,26 @@ func (c *Context) Fresh() bool { return c.in == nil }
 func (c *Context) Keep(name string, value *Node) { c.out[name] = value }
 
 func (c *Context) offer(name string, value func() *Node) {
-	if c.Offer != nil {
+	if c.asked(name) {
 		c.Offer(name, value())
 	}
 }
+
+func (c *Context) asked(name string) bool {
+	return c.Offer != nil && (c.Wants == nil || c.Wants(name))
+}
+
+// value is where a mixer's value v [B,T,H,V] becomes what is written.
+func (c *Context) value(v *Node) *Node {
+	if c.Write != nil {
+		v = c.Write(v)
+	}
+	c.offer("v", func() *Node { return v })
+	return v
+}
+
+// channels is value for v [B,T,M] without heads.
+func (c *Context) channels(v *Node) *Node { return Squeeze(c.value(InsertAxes(v, 2)), 2) }
 
 func wide(t dtypes.DType) dtypes.DType {
 	if t == dtypes.Float64 {
