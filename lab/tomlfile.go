@@ -31,12 +31,6 @@ func isFile(word string) bool {
 	return strings.HasSuffix(word, ".toml") && !strings.Contains(word, "=")
 }
 
-// namesMixer tells whether words, or the file among them, say which mixer.
-func namesMixer(words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "mixer=") }) ||
-		slices.Contains(fileKeys(words), "mixer")
-}
-
 // fileKeys are the keys that the file among words gives. What is wrong with the
 // file Parse says.
 func fileKeys(words []string) []string {
@@ -91,7 +85,7 @@ func fromTOML(file string, content []byte, words map[string]string) (*Experiment
 	for _, e := range entries {
 		key, ok := e.key()
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: unknown key %s: top-level keys, [optimizer], [schedule], [task], [mixer] and [mixer.NAME] are known", file, e.line, strings.Join(e.path, "."))
+			return nil, fmt.Errorf("%s:%d: unknown key %s: top-level keys, [optimizer], [schedule], [task], [mixer], [mixer.NAME], [mixer.LAYER] and [route] are known", file, e.line, strings.Join(e.path, "."))
 		}
 		canonical, err := resolve(key, task, kinds)
 		if err != nil {

@@ -18,6 +18,8 @@ package route
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -94,6 +96,9 @@ func New(name string, s Layers, given map[string]string) (Router, error) {
 	k, err := Find(name)
 	if err != nil {
 		return nil, err
+	}
+	if len(k.Options) == 0 && len(given) > 0 {
+		return nil, fmt.Errorf("route %s: takes no options, not %s", name, strings.Join(slices.Sorted(maps.Keys(given)), ", "))
 	}
 	o, err := k.Options.Parse("route "+name, given)
 	if err != nil {

@@ -324,7 +324,7 @@ func TestRoutersRefuse(t *testing.T) {
 	for _, c := range []struct{ router, mixers, want string }{
 		{"clear", "gdn", `unknown router "clear": known are none, cler, attnres`},
 		{"cler gama=head", "gdn gdn", `route cler: unknown option "gama": known are gamma, from, error`},
-		{"none gamma=head", "gdn gdn", `route none: unknown option "gamma": known are `},
+		{"none gamma=head", "gdn gdn", "route none: takes no options, not gamma"},
 		{"cler gamma=row", "gdn gdn", "route cler: gamma = row: must be one of scalar, head, channel, gate"},
 		{"cler", "gdn", "route cler: needs 2 or more layers of the delta rule, whose write errors it routes: the stack gdn has 1"},
 		{"cler", "softmax softmax", "route cler: needs 2 or more layers of the delta rule, whose write errors it routes: the stack softmax,softmax has 0"},
