@@ -41,7 +41,7 @@ var Axes = []*Axis{
 	{"route_error", "which error is routed: as it is written, or before the write gate", "route.error", []string{"written", "bare"}, twoLayers + " route=cler-h"},
 	{"route_rank", "rank of CLVR's projection into the residual stream; 0 is full", "route.rank", []string{"0", "4", "16"}, twoLayers + " route=clvr"},
 	{"hybrid", "which layers are attention: none, every third, second, all but the last, or all", "mixer",
-		[]string{"gdn", "gdn every 3rd softmax", "gdn every 2nd softmax", "softmax: last softmax->gdn", "softmax"}, "gdn layers=3"},
+		[]string{"gdn", "gdn every 3rd softmax", "gdn every 2nd softmax", "softmax: last softmax->gdn", "softmax"}, "gdn layers=3 task=palindrome"},
 	{"depth", "number of blocks", "layers", []string{"1", "2", "4"}, ""},
 	{"width", "model width", "width", []string{"16", "32", "64"}, ""},
 	{"optimizer", "what updates the hidden matrices", "optimizer", []string{"adamw", "muon", "normuon"}, ""},
@@ -53,7 +53,7 @@ var Axes = []*Axis{
 
 // twoLayers is a stack with something to route, on a task that one layer of its
 // kind does not master.
-const twoLayers = "gdn layers=2"
+const twoLayers = "gdn layers=2 task=palindrome"
 
 // FindAxis returns the axis of that name, or an error that lists the known.
 func FindAxis(name string) (*Axis, error) {

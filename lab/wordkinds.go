@@ -35,6 +35,7 @@ var kinds = map[string]candidates{
 	"key=value":    experimentWords,
 	"option=value": taskWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
+	"layers=N":     func(_ []string, p string) []string { return valueWords("layers", p, nil) },
 	"N":            nil, "MB": nil, "FIELD": nil,
 }
 
