@@ -54,6 +54,15 @@ const (
 	WrittenAnd Error = "u, r"
 )
 
+// ErrorOf is what a layer of a kind offers of its error: with options that
+// decide, the layer has a method Error.
+func ErrorOf(k *Kind, l Layer) Error {
+	if own, ok := l.(interface{ Error() Error }); ok {
+		return own.Error()
+	}
+	return k.Error
+}
+
 // Layer is a mixer with its options fixed. It holds no arrays.
 type Layer interface {
 	// Apply maps x [B,T,D] to y [B,T,D], reading and writing state through c.

@@ -1,6 +1,7 @@
 package mixer_test
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -11,7 +12,9 @@ import (
 	"github.com/gomlx/gomlx/ml/model"
 
 	"github.com/kalmarz/kalmarz/layers/check"
+	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/mixer"
+	"github.com/kalmarz/kalmarz/layers/mixer/mixercheck"
 	"github.com/kalmarz/kalmarz/layers/param"
 )
 
@@ -118,6 +121,42 @@ func TestErrorsAreOfTheRecall(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The delta rule with its gates chosen as in a published mixer is that mixer, to
+// the last bit of outputs and gradients.
+func TestGatesContainTheMixers(t *testing.T) {
+	if onXLA() {
+		t.Skip("the graphs are the same on every backend")
+	}
+	for name, gates := range map[string][3]string{
+		"deltanet": {"none", "scalar", "tied"}, "gdn": {"scalar", "scalar", "tied"}, "kda": {"channel", "scalar", "tied"}, "gdn2": {"channel", "channel", "channel"},
+	} {
+		o := map[string]string{"heads": "2", "dk": "4", "dv": "3", "conv": "3", "gate": "none", "beta_bias": "false"}
+		free := maps.Clone(o)
+		free["forget"], free["erase"], free["write"] = gates[0], gates[1], gates[2]
+		k, err := mixer.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.DeleteFunc(o, func(key, _ string) bool { return k.Options.Find(key) == nil })
+		c := mixercheck.Case{Layer: build(t, name, o), X: input(9), State: true, DType: dtypes.Float64, Seed: 9, Form: delta.Form{Chunk: 4}}
+		want := run(t, c)
+		c.Layer = build(t, "delta", free)
+		got := run(t, c)
+		if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
+			t.Errorf("%s: other parameters", name)
+		}
+		for what, x := range got {
+			if !slices.Equal(x.Values, want[what].Values) {
+				t.Errorf("%s: %s differs by %.2g", name, what, check.RelErr(x.Values, want[what].Values))
+			}
+		}
+	}
+	want := "mixer delta: write = tied: needs erase = scalar, have channel"
+	if _, err := mixer.New("delta", width, map[string]string{"erase": "channel"}); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 

@@ -27,8 +27,9 @@ func (m *Model) setRoute() error {
 			return err
 		}
 		heads, width := l.Value()
+		offered := mixer.ErrorOf(k, l)
 		layers.Hosts = append(layers.Hosts, route.Host{Mixer: k.Name, Heads: heads, Value: width,
-			Error: k.Error != mixer.NoError, Bare: k.Error == mixer.WrittenAnd})
+			Error: offered != mixer.NoError, Bare: offered == mixer.WrittenAnd})
 	}
 	var err error
 	if m.router, err = route.New(name, layers, m.RouteOptions); err != nil {
