@@ -106,7 +106,11 @@ func (a *Ablation) Run(ctx context.Context, s *Session, out string) (err error) 
 	return a.report()
 }
 
-func folderName(value string) string { return strings.NewReplacer("/", "_", ",", "+").Replace(value) }
+// folderName spells a value without what shells and file systems take for
+// something else.
+func folderName(value string) string {
+	return strings.NewReplacer("/", "_", ",", "+", " ", "_", "->", "=", ":", "").Replace(value)
+}
 
 // writable makes sure that a folder can be made and written to, and leaves
 // nothing behind if it cannot.

@@ -77,6 +77,11 @@ func (a *Axis) baseline(words []string) (*Experiment, error) {
 		key, _, _ := strings.Cut(w, "=")
 		given = append(given, key)
 	}
+	for _, key := range given {
+		_, bare, _ := strings.Cut(key, ".")
+		given = append(given, bare)
+	}
+	named := slices.Contains(given, "mixer")
 	own := map[string]string{} // the last of a key counts
 	for i, w := range strings.Fields(a.Mixer) {
 		if i == 0 {
@@ -86,7 +91,8 @@ func (a *Axis) baseline(words []string) (*Experiment, error) {
 		own[key] = value
 	}
 	for _, key := range slices.Sorted(maps.Keys(own)) {
-		if !slices.Contains(given, key) {
+		// Another mixer may not have what this one needs.
+		if ofMixer := options.Find(key) == nil && !strings.Contains(key, "."); !slices.Contains(given, key) && !(named && ofMixer) {
 			words = append([]string{key + "=" + own[key]}, words...)
 		}
 	}

@@ -118,7 +118,7 @@ func TestAxisWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ words, mixer, layers string }{
-		{"", "gdn", "3"}, {"layers=5", "gdn", "5"}, {"mixer=kda", "kda", "3"}, {path, "gdn", "4"},
+		{"", "gdn", "3"}, {"layers=5", "gdn", "5"}, {"mixer=kda", "kda", "3"}, {"task=mqar", "gdn", "3"}, {path, "gdn", "4"},
 	} {
 		e, err := a.baseline(strings.Fields(c.words))
 		if err != nil {
@@ -127,6 +127,25 @@ func TestAxisWords(t *testing.T) {
 		if e.Word("mixer") != c.mixer || e.Word("route") != "cler" || e.Values["layers"] != len(e.Model.Layers) || c.layers != strings.TrimSpace(string(rune('0'+len(e.Model.Layers)))) {
 			t.Errorf("%q: %s, %s, %d layers", c.words, e.Word("mixer"), e.Word("route"), len(e.Model.Layers))
 		}
+	}
+}
+
+// Options of the axis's own mixer are not put before another's, nor beside
+// their long names.
+func TestAxisWordsOfItsMixer(t *testing.T) {
+	a, err := FindAxis("erase")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := a.baseline([]string{"mixer.write=scalar"})
+	if err != nil || e.Model.Layers[0].Options["write"] != "scalar" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := a.baseline([]string{"mixer=gdn"}); err != nil {
+		t.Error(err)
+	}
+	if got := folderName("softmax: last softmax->gdn"); got != "softmax_last_softmax=gdn" {
+		t.Errorf("folder %s", got)
 	}
 }
 
