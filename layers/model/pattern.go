@@ -48,6 +48,9 @@ func ParsePattern(text string) (*Pattern, error) {
 		}
 		return c
 	}, text)
+	if r := []rune(shown); len(r) > 80 {
+		shown = string(r[:80]) + "..."
+	}
 	p := &patternParser{text: text, p: &Pattern{columns: map[string]int{}, text: shown}}
 	if err := p.read(); err != nil {
 		return nil, fmt.Errorf("mixer = %s: column %d: %w", shown, utf8.RuneCountInString(text[:p.start])+1, err)
