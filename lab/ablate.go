@@ -9,46 +9,101 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// Ablation is a baseline and the cells that differ from it in one axis.
+// Ablation is a baseline and the cells that differ from it in one axis, or in two
+// that are crossed.
 type Ablation struct {
-	Axis   *Axis
-	Base   *Experiment
-	Values []string
-	Cells  []*Experiment
-	Runs   [][]*Record // by cell, then seed; nil where a run failed before it began
-	Dir    string
-	Again  bool // run also what is there already
-	Kept   int  // runs that were there already
+	Axes  []Varied
+	Rates []string // learning rates, rising, of which each cell gets its own; none: the baseline's
+	Base  *Experiment
+	Cells []*Experiment // every combination of values, those of the last axis in turn; at each of Rates in turn
+	Runs  [][]*Record   // by cell, then seed; nil where a run failed before it began
+	Dir   string
+	Again bool // run also what is there already
+	Kept  int  // runs that were there already
 }
 
-// NewAblation builds and checks every cell before anything is run. No values
-// means the axis's own.
-func NewAblation(axis string, values []string, base *Experiment) (*Ablation, error) {
+// Varied is an axis and the values that it takes.
+type Varied struct {
+	*Axis
+	Values []string
+}
+
+// Vary finds an axis. No values means its own.
+func Vary(axis string, values ...string) (Varied, error) {
 	ax, err := FindAxis(axis)
-	if err != nil {
-		return nil, err
-	}
-	if len(values) == 0 {
+	if err == nil && len(values) == 0 {
 		values = ax.Values
 	}
-	a := &Ablation{Axis: ax, Base: base, Values: values}
-	seen := map[string]string{}
-	for _, v := range values {
-		e, err := ax.cell(base, v)
-		if err != nil {
-			return nil, err
+	return Varied{ax, values}, err
+}
+
+// NewAblation builds and checks every cell before anything is run.
+func NewAblation(base *Experiment, rates []string, axes ...Varied) (*Ablation, error) {
+	a := &Ablation{Axes: axes, Base: base, Rates: rates, Cells: []*Experiment{base}}
+	for _, ax := range a.varied() { // each differs from the cells before in its key alone
+		var next []*Experiment
+		for _, e := range a.Cells {
+			for _, v := range ax.Values {
+				cell, err := ax.cell(e, v)
+				if err != nil {
+					return nil, err
+				}
+				next = append(next, cell)
+			}
 		}
+		a.Cells = next
+	}
+	seen := map[string]int{}
+	for i, e := range a.Cells {
 		id := fmt.Sprint(e.complete)
 		if first, twice := seen[id]; twice {
-			return nil, fmt.Errorf("axis %s: values %s and %s are the same experiment", ax.Name, first, v)
+			return nil, fmt.Errorf("axis %s: %s and %s are the same experiment", a.title(), a.label(first), a.label(i))
 		}
-		seen[id] = v
-		a.Cells = append(a.Cells, e)
+		seen[id] = i
 	}
 	return a, nil
+}
+
+// varied are the axes and, as the last, the learning rates.
+func (a *Ablation) varied() []Varied {
+	if len(a.Rates) == 0 {
+		return a.Axes
+	}
+	return append(slices.Clone(a.Axes), Varied{rateAxis, a.Rates})
+}
+
+// values are what the axes of varied have in a cell.
+func (a *Ablation) values(cell int) []string {
+	axes := a.varied()
+	out := make([]string, len(axes))
+	for k := len(axes) - 1; k >= 0; k-- {
+		n := len(axes[k].Values)
+		out[k], cell = axes[k].Values[cell%n], cell/n
+	}
+	return out
+}
+
+// title names what is varied: eta, or eta x eps.
+func (a *Ablation) title() string { return strings.Join(a.names(), " x ") }
+
+func (a *Ablation) names() (names []string) {
+	for _, ax := range a.Axes {
+		names = append(names, ax.Name)
+	}
+	return names
+}
+
+// label names a cell: eta = 0.5, eps = 0.1.
+func (a *Ablation) label(cell int) string {
+	var parts []string
+	for k, v := range a.values(cell) {
+		parts = append(parts, a.varied()[k].Name+" = "+v)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // name is the folder of an ablation: the same cells get the same folder.
@@ -57,7 +112,7 @@ func (a *Ablation) name() string {
 	for _, e := range a.Cells {
 		fmt.Fprintln(h, e.complete)
 	}
-	return fmt.Sprintf("ablate-%s-%s", a.Axis.Name, hex.EncodeToString(h.Sum(nil))[:8])
+	return fmt.Sprintf("ablate-%s-%s", strings.Join(a.names(), "-x-"), hex.EncodeToString(h.Sum(nil))[:8])
 }
 
 // Run trains every cell with every seed below folder out.
@@ -88,7 +143,7 @@ func (a *Ablation) Run(ctx context.Context, s *Session, out string) (err error) 
 		a.Runs = append(a.Runs, make([]*Record, seeds))
 		for k := range seeds {
 			seed := uint64(e.Int("seed") + k)
-			line.start(fmt.Sprintf("%s = %s, seed %d", a.Axis.Name, a.Values[i], seed))
+			line.start(fmt.Sprintf("%s, seed %d", a.label(i), seed))
 			r, err := a.runMissing(ctx, s, e, seed, a.cellDir(i, int(seed)), line.step)
 			a.Runs[i][k] = r
 			switch {
@@ -98,7 +153,7 @@ func (a *Ablation) Run(ctx context.Context, s *Session, out string) (err error) 
 				return fmt.Errorf("%w; what was recorded is in %s", err, a.Dir)
 			case err != nil: // a failed run is a result too; the rest go on
 				line.clear()
-				s.note(fmt.Sprintf("%s = %s, seed %d: %v", a.Axis.Name, a.Values[i], seed, err))
+				s.note(fmt.Sprintf("%s, seed %d: %v", a.label(i), seed, err))
 			}
 			line.finish(r)
 		}
@@ -155,8 +210,18 @@ func cause(err error) error {
 	return err
 }
 
-// Print writes the table and names the figures.
+// Print writes the tables.
 func (a *Ablation) Print(w io.Writer) error {
 	_, err := io.WriteString(w, a.text())
+	return err
+}
+
+// nameFigures says where the figures are.
+func (a *Ablation) nameFigures(w io.Writer) error {
+	what, beside := "accuracy.svg", "training"
+	if len(a.Axes) > 1 {
+		what, beside = "heat.svg", "accuracy and training"
+	}
+	_, err := fmt.Fprintf(w, "figure %s (also .png, .pdf, .csv; %s beside it)\n", filepath.Join(a.Dir, what), beside)
 	return err
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,7 +52,7 @@ var Axes = []*Axis{
 	{"schedule", "learning rate after the warm-up", "schedule", []string{"cosine", "wsd", "constant"}, ""},
 	{"precision", "type of numbers: of all, or bf16 for projections and what mixers read", "precision", []string{"float32", "bf16"}, ""},
 	{"accumulate", "parts of a batch whose gradients are added up", "accumulate", []string{"1", "2", "4"}, ""},
-	{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""},
+	rateAxis,
 }
 
 // twoLayers is a stack with something to route, on a task that one layer of its
@@ -70,8 +71,11 @@ func FindAxis(name string) (*Axis, error) {
 	return nil, fmt.Errorf("unknown axis %q%s: known are %s", name, nearest(name, names), strings.Join(names, ", "))
 }
 
-// baseline makes the experiment that the axis's cells differ from.
-func (a *Axis) baseline(words []string) (*Experiment, error) {
+// rateAxis is varied like the others, or chosen for each cell of another axis.
+var rateAxis = &Axis{"lr", "peak learning rate", "lr", []string{"0.001", "0.003", "0.01", "0.03"}, ""}
+
+// baseline makes the experiment that the cells of the axes differ from.
+func baseline(words []string, axes ...Varied) (*Experiment, error) {
 	given := fileKeys(words)
 	for _, w := range words {
 		key, _, _ := strings.Cut(w, "=")
@@ -81,14 +85,17 @@ func (a *Axis) baseline(words []string) (*Experiment, error) {
 		_, bare, _ := strings.Cut(key, ".")
 		given = append(given, bare)
 	}
-	named := slices.Contains(given, "mixer")
-	own := map[string]string{} // the last of a key counts
-	for i, w := range strings.Fields(a.Mixer) {
-		if i == 0 {
-			w = "mixer=" + w
+	named, of := namesMixer(words), ""
+	own := map[string]string{}
+	for _, ax := range axes {
+		defaults, one := ax.words()
+		if one != "" && of != "" && one != of && !named {
+			return nil, fmt.Errorf("axis %s is of mixer %s and axis %s of another: name mixers that have both, as mixer=%s,%s layers=2", axes[0].Name, of, ax.Name, of, one)
 		}
-		key, value, _ := strings.Cut(w, "=")
-		own[key] = value
+		of = cmp.Or(one, of)
+		for key, value := range defaults {
+			own[key] = cmp.Or(own[key], value) // of two axes the first counts
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(own)) {
 		// Another mixer may not have what this one needs.
@@ -97,6 +104,19 @@ func (a *Axis) baseline(words []string) (*Experiment, error) {
 		}
 	}
 	return Parse(words)
+}
+
+// words are the axis's own, by key, and its mixer.
+func (a *Axis) words() (own map[string]string, mixer string) {
+	own = map[string]string{}
+	for i, w := range strings.Fields(a.Mixer) {
+		if i == 0 {
+			mixer, w = w, "mixer="+w
+		}
+		key, value, _ := strings.Cut(w, "=")
+		own[key] = value // the last of a key counts
+	}
+	return own, mixer
 }
 
 // covers tells whether the axis may change a key. Another mixer, router,

@@ -40,7 +40,7 @@ func init() { // in init because help refers to the table
 		}},
 		{"run", []*Command{
 			{"train", "[FILE.toml] [key=value...]", "train one model with one seed or more", train},
-			{"ablate", "AXIS [VALUE...] [FILE.toml] [key=value...] [--again]", "vary one thing and compare: a table and figures; runs that are there are kept", ablate},
+			{"ablate", "AXIS [VALUE...] [x AXIS [VALUE...]] [FILE.toml] [key=value...] [--lrs LR,LR...] [--again]", "vary one thing, or two against each other, and compare: a table and figures; runs that are there are kept; --lrs chooses each cell's learning rate on validation rows", ablate},
 			{"resume", "RUN...", "continue runs that were stopped or killed", resumeRuns},
 			{"repro", "RUN", "run a run again and compare the bytes", reproduce},
 			{"stability", "[N...] [key=value...]", "train stacks of N Kalman layers with and without process noise: loss, gradients and precision by depth", stability},
@@ -50,8 +50,10 @@ func init() { // in init because help refers to the table
 			{"show", "RUN", "show a run: its record, evaluations and loss", showRun},
 			{"table", "RUN... [--format text|md|csv|latex]", "the results of runs, or of all below a folder, as a table", tableOfRuns},
 			{"compare", "RUN RUN", "show in what two runs differ: configuration, results, bytes", compareRuns},
-			{"figure", "ABLATION", "draw an ablation's figures again from its runs", drawAgain},
+			{"figure", "ABLATION|RUN... [--preset PRESET] [--style paper|paper-wide|talk|notebook] [--dark] [--out FOLDER] | --list", "draw an ablation's figures again, or from runs a paper's figure with its published values", drawFigures},
 			{"task", "TASK [option=value...] --show N [--split train|validation|test] [--seed N] | --check [--rows N]", "show rows of a task, or check what it promises", oneTask},
+			{"eval", "RUN... [key=value...] [--split validation|test]", "evaluate trained models again: other lengths, rows, difficulty, text or task", evaluateAgain},
+			{"generate", "RUN [--prompt TEXT] [--tokens N,...] [--n N] [--temperature T] [--top-k K] [--top-p P] [--seed N]", "continue a text or tokens with a trained model, token by token, or answer a test row so", generate},
 			{"probe", "[key=value...] [--run RUN] [--tokens N,...]", "show what the layers' states do at each token of a sequence: arrays, a table and a heat map", probe},
 			{"corpus", "PATH --stats [--skip-bad] [--field FIELD] [--limit MB]", "measure a text: a file, a folder, prose, gosrc or hf:OWNER/NAME", measureCorpus},
 			{"score", "hellaswag|piqa|winogrande|arc_easy|lambada FILE.jsonl --run RUN [--limit N] [--max-tokens N]", "answer hellaswag, piqa, winogrande, arc_easy or lambada with a trained model of text", score},
@@ -105,38 +107,40 @@ func ablate(ctx context.Context, s *Session, args []string) error {
 		args = append(args[:1:1], s.withDefaults(args[1:])...)
 	}
 	out, args := s.place(args)
-	if len(args) == 0 || strings.Contains(args[0], "=") {
+	again, lrs := false, ""
+	args, err := readFlags(args, map[string]*string{"lrs": &lrs}, map[string]*bool{"again": &again})
+	if err != nil {
+		return err
+	}
+	var axisWords, words []string
+	for _, a := range args {
+		if strings.Contains(a, "=") || isFile(a) {
+			words = append(words, a)
+		} else {
+			axisWords = append(axisWords, a)
+		}
+	}
+	if len(axisWords) == 0 {
 		t := &table{header: []string{"axis", "key", "values", ""}}
 		for _, a := range Axes {
 			t.add(a.Name, a.Key, strings.Join(a.Values, " "), a.Doc)
 		}
 		return errors.Join(errors.New("an axis is missing; these are known:\n" + t.text()))
 	}
-	axis := args[0]
-	var values, words []string
-	again := false
-	for _, a := range args[1:] {
-		switch {
-		case a == "--again":
-			again = true
-		case strings.Contains(a, "=") || isFile(a):
-			words = append(words, a)
-		case strings.HasPrefix(a, "--"):
-			return fmt.Errorf("unknown flag %s: known is --again", a)
-		default:
-			values = append(values, a)
-		}
-	}
-	ax, err := FindAxis(axis)
+	axes, err := readAxes(axisWords)
 	if err != nil {
 		return err
 	}
-	base, err := ax.baseline(words)
+	rates, err := readRates(lrs, axes)
+	if err != nil {
+		return err
+	}
+	base, err := baseline(words, axes...)
 	if err != nil {
 		return s.blame(err, args)
 	}
 	s.noteSkipped(base.Task)
-	a, err := NewAblation(axis, values, base)
+	a, err := NewAblation(base, rates, axes...)
 	if err != nil {
 		return err
 	}
@@ -147,8 +151,7 @@ func ablate(ctx context.Context, s *Session, args []string) error {
 	if err := a.Print(s.Out); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "figure %s (also .png, .pdf, .csv; training beside it)\n", filepath.Join(a.Dir, "accuracy.svg"))
-	return err
+	return a.nameFigures(s.Out)
 }
 
 func train(ctx context.Context, s *Session, args []string) error {

@@ -58,11 +58,11 @@ func differences(a, b string) ([]string, error) {
 			out = append(out, d)
 		}
 	}
-	x, err := json.Marshal(ra.Evals)
+	x, err := json.Marshal([]any{ra.Evals, ra.Validation})
 	if err != nil {
 		return nil, err
 	}
-	y, err := json.Marshal(rb.Evals)
+	y, err := json.Marshal([]any{rb.Evals, rb.Validation})
 	if err != nil {
 		return nil, err
 	}

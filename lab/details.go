@@ -97,9 +97,13 @@ func detailNames(evals []Evaluation) (names []string, bins map[string][]string) 
 	return names, bins
 }
 
-// extras are an ablation's tables beside accuracy by length: of a text what it
-// costs, and accuracy at the training length by each detail.
+// extras are an ablation's tables beside accuracy by length: how learning rates
+// were chosen, of a text what it costs, and accuracy at the training length by
+// each detail.
 func (a *Ablation) extras() (out []titled) {
+	if len(a.Rates) > 0 {
+		out = append(out, a.rateTable())
+	}
 	evals := slices.Collect(a.evaluations())
 	for _, mode := range a.modes() {
 		for _, e := range evals {
@@ -114,13 +118,13 @@ func (a *Ablation) extras() (out []titled) {
 	names, bins := detailNames(base)
 	text := len(base) > 0 && base[0].Tokens != ""
 	for _, name := range names {
-		t := &table{header: append([]string{a.Axis.Name}, bins[name]...)}
-		for i, value := range a.Values {
-			row := []string{value}
+		t := &table{header: append(a.names(), bins[name]...)}
+		for _, r := range a.rows() {
+			line := slices.Clone(r.values)
 			for _, bin := range bins[name] {
-				row = append(row, ofBin(a.Runs[i], base[0].Mode, 1, name, bin, text))
+				line = append(line, ofBin(a.Runs[r.cell], base[0].Mode, 1, name, bin, text))
 			}
-			t.add(row...)
+			t.add(line...)
 		}
 		out = append(out, titled{fmt.Sprintf("%s at the training length, by %s", detailUnit(text), name), t})
 	}
@@ -129,16 +133,16 @@ func (a *Ablation) extras() (out []titled) {
 
 // textTable has a row a cell and a column a length, of a number of texts.
 func (a *Ablation) textTable(mode, title string, number func(Evaluation) Number) titled {
-	t := &table{header: []string{a.Axis.Name}}
+	t := &table{header: a.names()}
 	for _, f := range a.factors(mode) {
 		t.header = append(t.header, fmt.Sprintf("%dx", f))
 	}
-	for i, value := range a.Values {
-		row := []string{value}
+	for _, r := range a.rows() {
+		line := slices.Clone(r.values)
 		for _, f := range a.factors(mode) {
-			row = append(row, plain(summarize(a.Runs[i], mode, f, func(e Evaluation) (Number, bool) { return number(e), true })))
+			line = append(line, plain(summarize(a.Runs[r.cell], mode, f, func(e Evaluation) (Number, bool) { return number(e), true })))
 		}
-		t.add(row...)
+		t.add(line...)
 	}
 	return titled{strings.TrimSuffix(title+", lengthened as "+mode, ", lengthened as "), t}
 }

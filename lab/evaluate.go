@@ -42,10 +42,10 @@ type Bin struct {
 	Loss   Number `json:"loss"` // nats per scored position
 }
 
-// evaluate scores the trained model on test rows at every length and in every
+// evaluate scores the trained model on rows of a split at every length and in every
 // mode in which the task can be lengthened. A text is the same at each length,
 // cut into fewer and longer windows.
-func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
+func (t *trainer) evaluate(e *Experiment, split datasets.Split, seed uint64) ([]Evaluation, error) {
 	factors, err := e.Lengths()
 	if err != nil {
 		return nil, err
@@ -55,10 +55,7 @@ func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
 		modes, factors = []string{""}, []int{1}
 	}
 	_, language := e.Task.(*datasets.Text)
-	rows := e.Int("eval_rows")
-	if pool := e.Task.Info().Pool[datasets.Test]; pool > 0 {
-		rows = min(rows, pool)
-	}
+	rows := e.evalRows(split)
 	var out []Evaluation
 	for _, mode := range modes {
 		for _, f := range factors {
@@ -72,7 +69,7 @@ func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
 			if language {
 				n = max(1, rows/f)
 			}
-			ev, err := t.score(task, datasets.Test, seed, n)
+			ev, err := t.score(task, split, seed, n)
 			if err != nil {
 				return nil, fmt.Errorf("evaluation at %dx: %w", f, err)
 			}
@@ -81,6 +78,26 @@ func (t *trainer) evaluate(e *Experiment, seed uint64) ([]Evaluation, error) {
 		}
 	}
 	return out, nil
+}
+
+// validate scores the trained model on validation rows at the training length, by
+// which settings are chosen; test rows are for what is reported.
+func (t *trainer) validate(e *Experiment, seed uint64) (*Evaluation, error) {
+	ev, err := t.score(e.Task, datasets.Validation, seed, e.evalRows(datasets.Validation))
+	if err != nil {
+		return nil, fmt.Errorf("validation: %w", err)
+	}
+	ev.Factor, ev.Details = 1, nil
+	return &ev, nil
+}
+
+// evalRows are the rows that an evaluation takes: those asked for, or all there are.
+func (e *Experiment) evalRows(split datasets.Split) int {
+	rows := e.Int("eval_rows")
+	if pool := e.Task.Info().Pool[split]; pool > 0 {
+		rows = min(rows, pool)
+	}
+	return rows
 }
 
 // score evaluates a task on rows of a split; the parameters stay as they are.

@@ -110,7 +110,7 @@ func TestEveryKeyMatters(t *testing.T) {
 
 func TestCellDiffersInTheAxisAlone(t *testing.T) {
 	for _, a := range Axes {
-		base, err := a.baseline(nil)
+		base, err := baseline(nil, Varied{Axis: a})
 		if err != nil {
 			t.Fatalf("axis %s: %v", a.Name, err)
 		}
@@ -142,10 +142,13 @@ func TestAblationErrors(t *testing.T) {
 	}{
 		{"etaa", nil, "", `unknown axis "etaa" (did you mean eta?): known are eta, eps, norm`},
 		{"eta", []string{"-1"}, "", "axis eta: layer 1: mixer kaczmarz: eta = -1: must be in [0, 2] or learned"},
-		{"eta", []string{"0.5", "0.50"}, "", "axis eta: values 0.5 and 0.50 are the same experiment"},
+		{"eta", []string{"0.5", "0.50"}, "", "axis eta: eta = 0.5 and eta = 0.50 are the same experiment"},
 		{"eta", nil, "mixer=gdn", `axis eta: unknown key "mixer.eta"`},
 	} {
-		_, err := NewAblation(c.axis, c.values, parse(t, c.words))
+		ax, err := Vary(c.axis, c.values...)
+		if err == nil {
+			_, err = NewAblation(parse(t, c.words), nil, ax)
+		}
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("ablate %s %v %s: error %v, want %s", c.axis, c.values, c.words, err, c.want)
 		}

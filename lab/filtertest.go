@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"math/rand/v2"
-	"time"
 
 	"github.com/gomlx/compute"
 
@@ -44,22 +43,16 @@ func filterTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 		if err != nil {
 			return err
 		}
-		for _, f := range testForms {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if f.pieces != nil || f.form.Chunk == 64 { // one chunk of 64 in 70 tokens is the loop again
-				continue
-			}
-			start := time.Now()
+		err = walkForms(ctx, p.name, func(f *testForm) bool {
+			return f.pieces == nil && f.form.Chunk != 64 // one chunk of 64 in 70 tokens is the loop again
+		}, func(f testForm) (errorsOf, error) {
 			o := p.options
 			o.Plan = mixer.Plan(f.form, T)
 			got, grad, err := kalman.Evaluate(be, f.dtype, o, a, d)
-			row := f.row(p.name, start, err)
-			if err == nil {
-				row.judge(kalman.Errors(got, want, grad, wantGrad))
-			}
-			tell(row)
+			return func() (float64, float64, string, string) { return kalman.Errors(got, want, grad, wantGrad) }, err
+		}, tell)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -78,6 +78,14 @@ func helpOn(w io.Writer, name string) error {
 	if _, err := fmt.Fprintf(w, "%s\n%s\n", strings.TrimSpace(c.Name+" "+c.Args), c.Help); err != nil {
 		return err
 	}
+	if c.declared().flags["--preset"] == "PRESET" {
+		text, err := presetList()
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, "\n"+text)
+		return err
+	}
 	if !takesKeys(c) {
 		return nil
 	}

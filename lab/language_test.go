@@ -149,6 +149,8 @@ func TestComplete(t *testing.T) {
 		{"ablate et", "a ", ""},
 		{"ablate eta lear", "ned ", ""},
 		{"ablate eta 0.5 st", "eps=", ""},
+		{"ablate eta x dep", "th ", ""},
+		{"ablate eta 0.5 x eps 1e", "-06 ", ""},
 		{"train mixer=kacz", "marz ", ""},
 		{"train mixer=gla,kacz", "marz ", ""},
 		{"train mixer=kim", "i ", ""},

@@ -17,11 +17,16 @@ type opener func(name string, given map[string]string) (datasets.Task, error)
 // rebuild makes the experiment whose complete configuration is given. Keys that
 // have come since are at their defaults.
 func rebuild(config []KeyValue, open opener) (*Experiment, error) {
-	given := map[string]string{}
-	for _, kv := range config {
-		given[kv.Key] = kv.Value
+	return rebuildFrom(config, config, open)
+}
+
+// rebuildFrom is rebuild where what was given is known apart from defaults.
+func rebuildFrom(given, config []KeyValue, open opener) (*Experiment, error) {
+	words := map[string]string{}
+	for _, kv := range given {
+		words[kv.Key] = kv.Value
 	}
-	e, err := buildWith(given, open)
+	e, err := buildWith(words, open)
 	if err != nil {
 		return nil, err
 	}
@@ -44,30 +49,32 @@ func (s *Session) loadRun(dir string) (*Experiment, *trainer, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, "run.json"), err)
 	}
+	t, err := s.loadWeights(dir, r, e)
+	return e, t, err
+}
+
+// loadWeights gives the model of e, which must be the run's, the run's weights.
+func (s *Session) loadWeights(dir string, r *Record, e *Experiment) (*trainer, error) {
 	path := filepath.Join(dir, "weights.safetensors")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%s: not there: the run has status %s after step %d and saved none", path, r.Status, r.Step)
+		return nil, fmt.Errorf("%s: not there: the run has status %s after step %d and saved none", path, r.Status, r.Step)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, cause(err))
+		return nil, fmt.Errorf("%s: %w", path, cause(err))
 	}
 	_, arrays, err := decodeTensors(b)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	be, err := s.open()
+	t, err := s.trainer(e)
 	if err != nil {
-		return nil, nil, err
-	}
-	t, err := newTrainer(be, e)
-	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := t.load(e, r.Seed, arrays); err != nil {
-		return nil, nil, fmt.Errorf("%s does not fit the model of run.json: %w", path, err)
+		return nil, fmt.Errorf("%s does not fit the model of run.json: %w", path, err)
 	}
-	return e, t, nil
+	return t, nil
 }
 
 // load gives the parameters the values of arrays, which must be theirs by name

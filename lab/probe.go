@@ -92,6 +92,9 @@ func sequence(e *Experiment, ids string) ([]int32, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--tokens %s: %q is no id: must be whole numbers with commas", ids, word)
 		}
+		if vocab := e.Model.Vocab; id < 0 || id >= int64(vocab) {
+			return nil, fmt.Errorf("--tokens %s: token %d is %d: must be in [0, %d)", ids, len(tokens), id, vocab)
+		}
 		tokens = append(tokens, int32(id))
 	}
 	return tokens, nil

@@ -45,7 +45,9 @@ type Record struct {
 	StateBytes int            `json:"state_bytes"` // of one sequence at the training length
 	FLOPs      float64        `json:"flops_per_token"`
 	TokensPerS Number         `json:"tokens_per_second"` // median over steps, in training
-	Final      Number         `json:"final_loss"`        // mean of the last tenth of the steps
+	Peak       *Memory        `json:"peak_memory,omitempty"`
+	Final      Number         `json:"final_loss"`           // mean of the last tenth of the steps
+	Validation *Evaluation    `json:"validation,omitempty"` // on validation rows, at the training length
 	Evals      []Evaluation   `json:"evaluations,omitempty"`
 	Repeatable bool           `json:"repeatable"` // the backend is known to give the same bytes for the same seed
 	Backend    string         `json:"backend"`
@@ -81,6 +83,18 @@ func writeFile(path string, content []byte) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// readJSON reads what writeJSON wrote; errors name the file.
+func readJSON(path string, x any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	if err := json.Unmarshal(b, x); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 func writeJSON(path string, x any) error {

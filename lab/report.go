@@ -23,80 +23,6 @@ func (a *Ablation) report() error {
 	return err
 }
 
-type namedFigure struct {
-	name   string
-	figure *viz.Figure
-}
-
-// figures are accuracy against length, one for each mode, and training curves.
-func (a *Ablation) figures() []namedFigure {
-	var out []namedFigure
-	for _, mode := range a.modes() {
-		f := &viz.Figure{
-			Kind:   viz.Length,
-			Title:  fmt.Sprintf("%s: accuracy against length (%s)", a.Axis.Name, mode),
-			X:      viz.Axis{Label: "test length / training length", Unit: "1", Scale: viz.Log2},
-			Y:      viz.Axis{Label: "accuracy at scored positions", Unit: "1", Min: 0, Max: 1},
-			Guides: []viz.Guide{viz.Chance(a.Base.Task.Info().Chance)},
-		}
-		factors := a.factors(mode)
-		for _, x := range factors {
-			f.X.Ticks = append(f.X.Ticks, viz.Tick{At: float64(x), Label: fmt.Sprintf("%dx", x)})
-		}
-		for i := range a.Cells {
-			s := viz.Series{Name: a.label(i)}
-			for _, x := range factors {
-				s.X = append(s.X, float64(x))
-				s.Y = append(s.Y, a.accuracies(i, mode, x))
-			}
-			f.Series = append(f.Series, s)
-		}
-		name := "accuracy"
-		if mode != a.modes()[0] {
-			name += "-" + mode
-		}
-		out = append(out, namedFigure{name, f})
-	}
-	return append(out, namedFigure{"training", a.trainingFigure()})
-}
-
-func (a *Ablation) trainingFigure() *viz.Figure {
-	f := &viz.Figure{
-		Kind:  viz.Training,
-		Title: fmt.Sprintf("%s: training loss", a.Axis.Name),
-		X:     viz.Axis{Label: "step", Unit: "1"},
-		Y:     viz.Axis{Label: "cross-entropy", Unit: "nats"},
-	}
-	for i, cell := range a.Cells {
-		s := viz.Series{Name: a.label(i)}
-		for k, r := range a.Runs[i] {
-			if r == nil {
-				continue
-			}
-			seed := cell.Int("seed") + k
-			metrics, err := ReadMetrics(filepath.Join(a.cellDir(i, seed), "metrics.jsonl"))
-			if err != nil {
-				continue // the run failed before its first step; the table says so
-			}
-			for j := range cell.Int("steps") {
-				if len(s.X) <= j {
-					s.X, s.Y = append(s.X, float64(j+1)), append(s.Y, nil)
-				}
-				loss := math.NaN()
-				if j < len(metrics) {
-					loss = float64(metrics[j].Loss)
-				}
-				s.Y[j] = append(s.Y[j], loss)
-			}
-		}
-		f.Series = append(f.Series, s)
-	}
-	return f
-}
-
-// label names a cell in a figure.
-func (a *Ablation) label(i int) string { return a.Axis.Name + " = " + a.Values[i] }
-
 // evaluations yields those of every run that began.
 func (a *Ablation) evaluations() iter.Seq[Evaluation] {
 	return func(yield func(Evaluation) bool) {
@@ -161,45 +87,75 @@ func (a *Ablation) accuracies(cell int, mode string, factor int) []float64 {
 	return out
 }
 
-// table has a row a cell for one mode.
+// table has a row for each value of the axes, for one mode.
 func (a *Ablation) table(mode string) *table {
 	factors := a.factors(mode)
-	t := &table{header: []string{a.Axis.Name}}
+	t := &table{header: a.names()}
+	if len(a.Rates) > 0 {
+		t.header = append(t.header, "lr")
+	}
 	for _, f := range factors {
 		t.header = append(t.header, fmt.Sprintf("%dx", f))
 	}
-	t.header = append(t.header, "n", "diverged", "parameters", "state B", "FLOPs/token", "tokens/s", "loss")
-	for i := range a.Cells {
-		row := []string{a.Values[i]}
+	t.header = append(t.header, "n", "diverged", "parameters", "state B", "FLOPs/token", "tokens/s", "peak MB", "loss")
+	for _, r := range a.rows() {
+		line := slices.Clone(r.values)
+		if r.rate != "" {
+			line = append(line, r.rate)
+		}
 		n := 0
 		for _, f := range factors {
-			s := viz.Summarize(a.accuracies(i, mode, f))
-			row, n = append(row, percent(s)), s.N
+			s := viz.Summarize(a.accuracies(r.cell, mode, f))
+			cell := percent(s)
+			if s.N == 0 {
+				cell = withoutResult(a.Runs[r.cell])
+			}
+			line, n = append(line, cell), s.N
 		}
 		var lost []string
-		var speed, loss []float64
+		var speed, peak, loss []float64
 		parameters, state, flops := "", "", ""
-		for _, r := range a.Runs[i] {
-			switch {
-			case r == nil:
-				lost = append(lost, "failed")
+		for _, r := range a.Runs[r.cell] {
+			if why := lostBecause(r); why != "" {
+				lost = append(lost, why)
+			}
+			if r == nil {
 				continue
-			case r.Status == Diverged:
-				lost = append(lost, fmt.Sprintf("seed %d step %d", r.Seed, r.Step))
-			case r.Status != Finished:
-				lost = append(lost, fmt.Sprintf("seed %d %s", r.Seed, r.Status))
 			}
 			parameters, state, flops = fmt.Sprint(r.Parameters), fmt.Sprint(r.StateBytes), short(r.FLOPs)
-			speed, loss = append(speed, float64(r.TokensPerS)), append(loss, float64(r.Final))
+			speed, peak, loss = append(speed, float64(r.TokensPerS)), append(peak, r.peakMB()), append(loss, float64(r.Final))
 		}
 		bad := "0"
 		if len(lost) > 0 {
 			bad = fmt.Sprintf("%d (%s)", len(lost), strings.Join(lost, ", "))
 		}
-		l := viz.Summarize(loss)
-		t.add(append(row, fmt.Sprint(n), bad, parameters, state, flops, short(viz.Summarize(speed).Mean), fmt.Sprintf("%.4f", l.Mean))...)
+		t.add(append(line, fmt.Sprint(n), bad, parameters, state, flops,
+			short(viz.Summarize(speed).Mean), megabytes(viz.Summarize(peak).Mean), fmt.Sprintf("%.4f", viz.Summarize(loss).Mean))...)
 	}
 	return t
+}
+
+// withoutResult names what became of runs that have no number: the worst of it.
+func withoutResult(runs []*Record) string {
+	for _, status := range []Status{Diverged, Failed, Stopped, Running} {
+		if slices.ContainsFunc(runs, func(r *Record) bool { return r != nil && r.Status == status }) {
+			return string(status)
+		}
+	}
+	return "-"
+}
+
+// lostBecause tells why a run has no result; "" if it has one.
+func lostBecause(r *Record) string {
+	switch {
+	case r == nil:
+		return "no record"
+	case r.Status == Diverged:
+		return fmt.Sprintf("seed %d step %d", r.Seed, r.Step)
+	case r.Status != Finished:
+		return fmt.Sprintf("seed %d %s", r.Seed, r.Status)
+	}
+	return ""
 }
 
 // percent prints a mean with its 95 % half-width.
@@ -218,7 +174,7 @@ func (a *Ablation) heading(mode string) string {
 	e := a.Base
 	info := e.Task.Info()
 	s := fmt.Sprintf("%s on %s, %s, %d steps of %d rows of %d tokens; accuracy at scored positions in %%, mean ± 95 %% t-interval over seeds; chance %.1f",
-		a.Axis.Name, info.Name, e.Word("mixer"), e.Int("steps"), e.Int("batch"), info.T, 100*info.Chance)
+		a.title(), info.Name, e.Word("mixer"), e.Int("steps"), e.Int("batch"), info.T, 100*info.Chance)
 	if mode != "" {
 		s += "; lengthened as " + mode
 	}
@@ -231,6 +187,7 @@ func (a *Ablation) notes() []string {
 	if a.Kept > 0 {
 		out = append(out, fmt.Sprintf("%d of %d runs were there already", a.Kept, len(slices.Concat(a.Runs...))))
 	}
+	out = append(out, a.rateNotes()...)
 	for e := range a.evaluations() {
 		if n := fmt.Sprintf("%dx %s is not possible: %s", e.Factor, e.Mode, e.Note); e.Note != "" && !slices.Contains(out, n) {
 			out = append(out, n)
@@ -239,13 +196,19 @@ func (a *Ablation) notes() []string {
 	return out
 }
 
+// tables are all of them; a grid's begin with the two axes against each other.
+func (a *Ablation) tables() []titled {
+	out := a.matrices()
+	for _, mode := range a.modes() {
+		out = append(out, titled{a.heading(mode), a.table(mode)})
+	}
+	return append(out, a.extras()...)
+}
+
 func (a *Ablation) text() string {
 	var b strings.Builder
-	for _, mode := range a.modes() {
-		fmt.Fprintf(&b, "%s\n%s\n", a.heading(mode), a.table(mode).text())
-	}
-	for _, t := range a.extras() {
-		fmt.Fprintf(&b, "%s\n", t.text())
+	for _, t := range a.tables() {
+		fmt.Fprintln(&b, t.text())
 	}
 	for _, n := range a.notes() {
 		fmt.Fprintln(&b, n)
@@ -255,11 +218,8 @@ func (a *Ablation) text() string {
 
 func (a *Ablation) markdown() string {
 	var b strings.Builder
-	for _, mode := range a.modes() {
-		fmt.Fprintf(&b, "%s\n\n%s\n", a.heading(mode), a.table(mode).markdown())
-	}
-	for _, t := range a.extras() {
-		fmt.Fprintf(&b, "%s\n", t.markdown())
+	for _, t := range a.tables() {
+		fmt.Fprintln(&b, t.markdown())
 	}
 	for _, n := range a.notes() {
 		fmt.Fprintf(&b, "%s\n\n", n)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,9 @@ import (
 // after its newest checkpoint.
 func (s *Session) prepare(t *trainer, r *Record, dir string, earlier *Record) ([]Metric, error) {
 	removeTemporary(dir)
+	if err := removeIfThere(filepath.Join(dir, eventsName)); err != nil { // it is made when the run ends
+		return nil, err
+	}
 	if earlier == nil {
 		return nil, errors.Join(os.RemoveAll(checkpointsDir(dir)), removeIfThere(filepath.Join(dir, "weights.safetensors")))
 	}
@@ -64,14 +66,9 @@ func removeTemporary(dir string) {
 
 // ReadRecord reads the run.json of a run's folder.
 func ReadRecord(dir string) (*Record, error) {
-	path := filepath.Join(dir, "run.json")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, cause(err))
-	}
 	var r Record
-	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := readJSON(filepath.Join(dir, "run.json"), &r); err != nil {
+		return nil, err
 	}
 	return &r, nil
 }

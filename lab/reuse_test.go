@@ -15,13 +15,23 @@ import (
 	"time"
 )
 
-func ablation(t *testing.T, words string, values ...string) *Ablation {
+// crossed is the ablation of the words after ablate.
+func crossed(t *testing.T, words string, rates []string, axisWords ...string) *Ablation {
 	t.Helper()
-	a, err := NewAblation("eta", values, parse(t, words))
+	axes, err := readAxes(axisWords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := NewAblation(parse(t, words), rates, axes...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+func ablation(t *testing.T, words string, values ...string) *Ablation {
+	t.Helper()
+	return crossed(t, words, nil, append([]string{"eta"}, values...)...)
 }
 
 func finish(t *testing.T, a *Ablation, s *Session, out string) {
@@ -155,12 +165,12 @@ func TestAblationSurvivesKills(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	out := t.TempDir()
 	a := ablation(t, killed, "0.5", "1")
-	dir := filepath.Join(out, a.name())
+	a.Dir = filepath.Join(out, a.name())
 	complete := map[string]string{}
 	check := func() {
 		for cell := range a.Cells {
 			for seed := 1; seed <= 2; seed++ {
-				run := filepath.Join(dir, folderName(a.Values[cell]), fmt.Sprintf("seed-%d", seed))
+				run := a.cellDir(cell, seed)
 				for path, sum := range runFiles(t, run) {
 					if old, ok := complete[path]; ok && old != sum && !strings.HasSuffix(path, ".lock") {
 						t.Errorf("%s changed after its run was complete", path)
@@ -214,7 +224,7 @@ func TestAblationSurvivesKills(t *testing.T) {
 	finish(t, plain, session(), t.TempDir())
 	for cell := range a.Cells {
 		for seed := 1; seed <= 2; seed++ {
-			got := outcome(t, filepath.Join(dir, folderName(a.Values[cell]), fmt.Sprintf("seed-%d", seed)), 30)
+			got := outcome(t, a.cellDir(cell, seed), 30)
 			if want := outcome(t, plain.cellDir(cell, seed), 30); got != want {
 				t.Errorf("cell %d, seed %d: got\n%swant\n%s", cell, seed, got, want)
 			}

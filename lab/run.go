@@ -41,7 +41,7 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	begun := time.Now()
+	begun, peak := time.Now(), beginPeak()
 	if r, err = s.newRecord(e, seed); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,11 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 	err = s.steps(ctx, t, r, metrics, kept, dir, tell)
 	err = errors.Join(err, metrics.f.Close())
 	if err == nil && r.Status == Running {
-		if r.Evals, err = t.evaluate(e, seed); err == nil {
+		r.Validation, err = t.validate(e, seed)
+		if err == nil {
+			r.Evals, err = t.evaluate(e, datasets.Test, seed)
+		}
+		if err == nil {
 			r.Status = Finished
 		}
 	}
@@ -71,7 +75,12 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 		}
 	}
 	r.Seconds += time.Since(begun).Seconds()
-	return r, errors.Join(err, writeJSON(path, r))
+	most := peak()
+	if earlier != nil && earlier.Peak != nil {
+		most = most.more(*earlier.Peak)
+	}
+	r.Peak = &most
+	return r, errors.Join(err, writeEvents(dir, r), writeJSON(path, r))
 }
 
 // steps trains until the end or until a step leaves something that is not

@@ -195,10 +195,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 func TestAblationEndToEnd(t *testing.T) {
 	s := fresh()
 	out := t.TempDir()
-	a, err := NewAblation("eta", []string{"learned", "0.5", "1"}, parse(t, tiny+"lengths=1,2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := ablation(t, tiny+"lengths=1,2", "learned", "0.5", "1")
 	if err := a.Run(context.Background(), s, out); err != nil {
 		t.Fatal(err)
 	}
@@ -228,10 +225,7 @@ func TestAblationEndToEnd(t *testing.T) {
 // TestDivergedCellIsShown: the cell keeps its place in table and figure, with
 // the steps at which its runs ended.
 func TestDivergedCellIsShown(t *testing.T) {
-	a, err := NewAblation("eta", []string{"0.5", "1"}, parse(t, tiny+"lengths=1,2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := ablation(t, tiny+"lengths=1,2", "0.5", "1")
 	a.Cells[1].Task = poisoned{a.Cells[1].Task, 2}
 	if err := a.Run(context.Background(), session(), t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -250,11 +244,8 @@ func TestUnwritableFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	a, err := NewAblation("eta", nil, parse(t, tiny))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = a.Run(context.Background(), session(), filepath.Join(file, "runs"))
+	a := ablation(t, tiny)
+	err := a.Run(context.Background(), session(), filepath.Join(file, "runs"))
 	if err == nil || !strings.Contains(err.Error(), "out = ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v", err)
 	}

@@ -101,27 +101,3 @@ func findAblation(root, word string) (string, error) {
 	}
 	return "", fmt.Errorf("no ablation %s below %s%s", word, root, nearest(word, known))
 }
-
-// drawAgain makes an ablation's table and figures from the runs that are there.
-func drawAgain(_ context.Context, s *Session, args []string) error {
-	out, rest := s.folder(args)
-	if len(rest) != 1 {
-		return errors.New("expected one ablation: figure ABLATION")
-	}
-	dir, err := findAblation(out, rest[0])
-	if err != nil {
-		return err
-	}
-	a, err := ReadAblation(dir)
-	if err != nil {
-		return err
-	}
-	if err := a.report(); err != nil {
-		return err
-	}
-	if err := a.Print(s.Out); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.Out, "figure %s (also .png, .pdf, .csv; training beside it)\n", filepath.Join(a.Dir, "accuracy.svg"))
-	return err
-}

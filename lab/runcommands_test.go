@@ -77,6 +77,32 @@ func TestRunCommands(t *testing.T) {
 		t.Errorf("the figure drawn again differs (%v)", err)
 	}
 
+	// An ablation over mixers is read back, each with its own options; drawn in
+	// another style the figures go where they are asked to, and say what diverged.
+	mixers := filepath.Join(out, "mixers")
+	ok("ablate", strings.Fields("mixer kaczmarz gdn eval_rows=8 seeds=1 lengths=1,2 steps=5 lr=1e30 warmup=0 clip=0 out="+mixers)...)
+	folders, err := filepath.Glob(filepath.Join(mixers, "ablate-mixer-*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatal(folders, err)
+	}
+	has(ok("figure", folders[0], "--style", "talk", "--dark", "--out", filepath.Join(out, "slides")), filepath.Join(out, "slides", "accuracy.svg"), "training.svg")
+	if b, err := os.ReadFile(filepath.Join(out, "slides", "accuracy.svg")); err != nil || !strings.Contains(string(b), "Every run diverged") {
+		t.Errorf("%v: the figure of diverged runs does not say so", err)
+	}
+	lost, err := filepath.Glob(filepath.Join(folders[0], "*", "seed-*"))
+	if err != nil || len(lost) != 2 {
+		t.Fatal(lost, err)
+	}
+	for _, dir := range lost {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails("no data", "figure", folders[0], place)
+	if err := os.RemoveAll(mixers); err != nil {
+		t.Fatal(err)
+	}
+
 	fails("no run train-xyz", "show", "train-xyz", place)
 	fails("may be", "show", "train-", place)
 	fails("expected one run", "show")

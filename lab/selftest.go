@@ -78,28 +78,45 @@ func selfTest(ctx context.Context, be, ref compute.Backend, k *mixer.Kind, tell 
 	if err != nil {
 		return oneLine(fmt.Errorf("%s in float64: %w", k.Name, err))
 	}
-	for _, f := range testForms {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	return walkForms(ctx, k.Name, func(f *testForm) bool {
 		if be.Name() == ref.Name() && f.dtype == dtypes.Float64 && f.form.Recurrent {
-			continue // it would be compared with itself
+			return false // it would be compared with itself
 		}
-		if !recurs(l) { // forms of the recurrence make no difference
-			if f.pieces == nil && f.form.Chunk != 64 {
-				continue
-			}
-			f.name = strings.Replace(f.name, "chunk 64", "whole", 1)
+		if recurs(l) {
+			return true
 		}
+		// Forms of the recurrence make no difference.
+		f.name = strings.Replace(f.name, "chunk 64", "whole", 1)
+		return f.pieces != nil || f.form.Chunk == 64
+	}, func(f testForm) (errorsOf, error) {
 		c.DType, c.Form, c.Values, c.Pieces = f.dtype, f.form, f.valuesOnly, nil
 		if f.pieces != nil {
 			c.Pieces = f.pieces(T)
 		}
-		start := time.Now()
 		got, err := mixercheck.Run(be, c)
-		row := f.row(k.Name, start, err)
+		return func() (float64, float64, string, string) { return got.Worst(want) }, err
+	}, tell)
+}
+
+// errorsOf gives the largest relative errors of values and gradients, and where
+// they are.
+type errorsOf func() (value, gradient float64, valueAt, gradientAt string)
+
+// walkForms evaluates one thing in each of testForms that take admits, which may
+// rename it, and tells a line of each.
+func walkForms(ctx context.Context, what string, take func(*testForm) bool, evaluate func(testForm) (errorsOf, error), tell func(TestRow)) error {
+	for _, f := range testForms {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !take(&f) {
+			continue
+		}
+		start := time.Now()
+		errs, err := evaluate(f)
+		row := f.row(what, start, err)
 		if err == nil {
-			row.judge(got.Worst(want))
+			row.judge(errs())
 		}
 		tell(row)
 	}
@@ -150,20 +167,12 @@ func recurrenceTest(ctx context.Context, be compute.Backend, tell func(TestRow))
 		if err != nil {
 			return err
 		}
-		for _, f := range testForms {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if f.pieces != nil {
-				continue
-			}
-			start := time.Now()
+		err = walkForms(ctx, p.name, func(f *testForm) bool { return f.pieces == nil }, func(f testForm) (errorsOf, error) {
 			got, grad, err := delta.Evaluate(be, f.dtype, f.form, a, d)
-			row := f.row(p.name, start, err)
-			if err == nil {
-				row.judge(delta.Errors(got, want, grad, wantGrad))
-			}
-			tell(row)
+			return func() (float64, float64, string, string) { return delta.Errors(got, want, grad, wantGrad) }, err
+		}, tell)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -29,6 +29,12 @@ func (l listedRun) describe() (string, error) {
 	t.add("state", fmt.Sprintf("%d B a sequence", r.StateBytes))
 	t.add("FLOPs/token", short(r.FLOPs))
 	t.add("tokens/s", short(float64(r.TokensPerS)))
+	if r.Peak != nil {
+		t.add("peak memory", fmt.Sprintf("%.0f MB: %s", float64(r.Peak.Bytes)/1e6, r.Peak.Of))
+	}
+	if v := r.Validation; v != nil {
+		t.add("validation", fmt.Sprintf("%.1f %%, %.4f nats on %d rows", 100*float64(v.Micro), float64(v.Loss), v.Rows))
+	}
 	t.add("final loss", fmt.Sprintf("%.4f", float64(r.Final)))
 	t.add("backend", r.Backend)
 	for _, x := range [][2]string{{"device", r.Device}, {"program", r.Program}, {"config hash", r.ConfigHash}, {"data hash", r.DataHash}} {
@@ -64,22 +70,27 @@ func (l listedRun) describe() (string, error) {
 	return b.String(), nil
 }
 
-// resultTable has a row a run: what it is where the runs differ, and what came
-// out. Accuracy is that of the first way of lengthening.
-func resultTable(runs []listedRun) *table {
-	var differing []string
+// differingKeys are the keys that runs do not have in common.
+func differingKeys(runs []listedRun) (keys []string) {
 	for _, kv := range runs[0].r.Config {
 		if slices.ContainsFunc(runs, func(l listedRun) bool { return l.r.key(kv.Key) != kv.Value }) {
-			differing = append(differing, kv.Key)
+			keys = append(keys, kv.Key)
 		}
 	}
 	for _, l := range runs[1:] {
 		for _, kv := range l.r.Config { // keys that the first does not have
-			if runs[0].r.key(kv.Key) == "" && kv.Value != "" && !slices.Contains(differing, kv.Key) {
-				differing = append(differing, kv.Key)
+			if runs[0].r.key(kv.Key) == "" && kv.Value != "" && !slices.Contains(keys, kv.Key) {
+				keys = append(keys, kv.Key)
 			}
 		}
 	}
+	return keys
+}
+
+// resultTable has a row a run: what it is where the runs differ, and what came
+// out. Accuracy is that of the first way of lengthening.
+func resultTable(runs []listedRun) *table {
+	differing := differingKeys(runs)
 	var factors []int
 	for _, l := range runs {
 		for _, e := range l.r.Evals {
@@ -94,7 +105,7 @@ func resultTable(runs []listedRun) *table {
 	for _, f := range factors {
 		t.header = append(t.header, fmt.Sprintf("%dx", f))
 	}
-	t.header = append(t.header, "parameters", "state B", "FLOPs/token", "tokens/s", "loss")
+	t.header = append(t.header, "parameters", "state B", "FLOPs/token", "tokens/s", "peak MB", "loss")
 	for _, l := range runs {
 		row := []string{l.id, l.status()}
 		for _, key := range differing {
@@ -104,7 +115,7 @@ func resultTable(runs []listedRun) *table {
 		for _, f := range factors {
 			row = append(row, l.r.accuracyAt(f))
 		}
-		t.add(append(row, fmt.Sprint(l.r.Parameters), fmt.Sprint(l.r.StateBytes), short(l.r.FLOPs), short(float64(l.r.TokensPerS)), fmt.Sprintf("%.4f", float64(l.r.Final)))...)
+		t.add(append(row, fmt.Sprint(l.r.Parameters), fmt.Sprint(l.r.StateBytes), short(l.r.FLOPs), short(float64(l.r.TokensPerS)), megabytes(l.r.peakMB()), fmt.Sprintf("%.4f", float64(l.r.Final)))...)
 	}
 	return t
 }

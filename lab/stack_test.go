@@ -108,7 +108,7 @@ func TestRoutingIsDescribed(t *testing.T) {
 }
 
 // Default words of an axis give way to what the words or their file say.
-func TestAxisWords(t *testing.T) {
+func TestWordsOfAnAxis(t *testing.T) {
 	a, err := FindAxis("route_from")
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestAxisWords(t *testing.T) {
 	for _, c := range []struct{ words, mixer, layers string }{
 		{"", "gdn", "3"}, {"layers=5", "gdn", "5"}, {"mixer=kda", "kda", "3"}, {"task=mqar", "gdn", "3"}, {path, "gdn", "4"},
 	} {
-		e, err := a.baseline(strings.Fields(c.words))
+		e, err := baseline(strings.Fields(c.words), Varied{Axis: a})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,11 +137,11 @@ func TestAxisWordsOfItsMixer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := a.baseline([]string{"mixer.write=scalar"})
+	e, err := baseline([]string{"mixer.write=scalar"}, Varied{Axis: a})
 	if err != nil || e.Model.Layers[0].Options["write"] != "scalar" {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if _, err := a.baseline([]string{"mixer=gdn"}); err != nil {
+	if _, err := baseline([]string{"mixer=gdn"}, Varied{Axis: a}); err != nil {
 		t.Error(err)
 	}
 	if got := folderName("softmax: last softmax->gdn"); got != "softmax_last_softmax=gdn" {

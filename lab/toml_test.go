@@ -128,11 +128,11 @@ func TestWordsOverrideTheFile(t *testing.T) {
 	if d := Diff(parse(t, path+" eta=1 steps=20"), parse(t, "eta=1 steps=20 lr=1 len=32")); len(d) > 0 {
 		t.Errorf("differs in %v", d)
 	}
-	ax, err := FindAxis("ou")
+	ax, err := Vary("ou")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ax.baseline([]string{path}); err != nil {
+	if _, err := baseline([]string{path}, ax); err != nil {
 		t.Errorf("the file's own mixer: %v", err)
 	}
 	if _, err := Parse([]string{path, "mixer.eta=1", "eta=1"}); err == nil || err.Error() != "mixer.eta is given twice, as eta and as mixer.eta" {

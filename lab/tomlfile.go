@@ -31,6 +31,12 @@ func isFile(word string) bool {
 	return strings.HasSuffix(word, ".toml") && !strings.Contains(word, "=")
 }
 
+// namesMixer tells whether words, or the file among them, say which mixer.
+func namesMixer(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "mixer=") }) ||
+		slices.Contains(fileKeys(words), "mixer")
+}
+
 // fileKeys are the keys that the file among words gives. What is wrong with the
 // file Parse says.
 func fileKeys(words []string) []string {

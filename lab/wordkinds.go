@@ -24,7 +24,7 @@ var kinds = map[string]candidates{
 	"ROUTER":       listed(route.Names),
 	"PATTERN":      func(_ []string, p string) []string { return stackWords(p) },
 	"TASK":         func([]string, string) []string { return datasets.Names() },
-	"AXIS":         func([]string, string) []string { return axisNames() },
+	"AXIS":         firstAxis,
 	"VALUE":        axisValues,
 	"COMMAND":      func([]string, string) []string { return commandNames() },
 	"FILE":         files,
@@ -32,11 +32,14 @@ var kinds = map[string]candidates{
 	"RUN":          runFolders,
 	"ABLATION":     func([]string, string) []string { return ablationFolders() },
 	"FOLDER":       files,
+	"PRESET":       func([]string, string) []string { return presetNames() },
 	"key=value":    experimentWords,
 	"option=value": taskWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
 	"layers=N":     func(_ []string, p string) []string { return valueWords("layers", p, nil) },
-	"N":            nil, "MB": nil, "FIELD": nil,
+	"LR,LR":        nil, "x": nil, // ablate's VALUE offers x
+	"TEXT": nil, "T": nil, "K": nil, "P": nil,
+	"N": nil, "MB": nil, "FIELD": nil,
 }
 
 var backends = []string{"auto", "go", "xla:cpu", "xla:cuda"}
@@ -60,13 +63,27 @@ func axisNames() (names []string) {
 	return names
 }
 
-func axisValues(words []string, _ string) []string {
+// firstAxis completes the first word of ablate; axisValues does the others.
+func firstAxis(words []string, _ string) []string {
 	if len(words) > 0 {
-		if a, err := FindAxis(words[0]); err == nil {
-			return a.Values
-		}
+		return nil
 	}
-	return nil
+	return axisNames()
+}
+
+// axisValues are the next axis's names after x, and else the values of the axis
+// at hand and x.
+func axisValues(words []string, _ string) []string {
+	here, another := axisHere(words)
+	switch {
+	case here == nil && another || len(words) == 0 || words[len(words)-1] == cross:
+		return axisNames()
+	case here == nil:
+		return nil
+	case another:
+		return append(slices.Clone(here.Values), cross)
+	}
+	return here.Values
 }
 
 // valueWords are key=value for the values that are known.

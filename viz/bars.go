@@ -53,22 +53,32 @@ func (f *Figure) bars(th *theme) (*panel, error) {
 	if f.X.Label == "-" {
 		p.x.label = ""
 	}
-	width := 0.8 / float64(max(1, len(measured)))
-	place := map[string]float64{}
+	// Published values stand at the bar of their name, or have a place of their own.
+	slots := len(measured)
+	slot := map[string]int{}
+	for i, s := range measured {
+		slot[s.Name] = i
+	}
+	for _, s := range published {
+		if _, known := slot[s.Name]; !known {
+			slot[s.Name] = slots
+			slots++
+		}
+	}
+	width := 0.8 / float64(max(1, slots))
+	offset := func(slot int) float64 { return (float64(slot) - float64(slots-1)/2) * width }
 	var names []string
 	var stats [][]Stat
 	drawn, lost := 0, 0
 	for i, s := range measured {
 		l := th.look(th.id(s.Name))
-		offset := (float64(i) - float64(len(measured)-1)/2) * width
-		place[s.Name] = offset
 		st := summarizeAll(s.Y)
 		for j, v := range st {
 			drawn += min(v.N, 1)
 			if v.N == 0 {
 				lost++
 			}
-			p.addBar(th, l, s.X[j]+offset, 0.9*width, v)
+			p.addBar(th, l, s.X[j]+offset(i), 0.9*width, v)
 		}
 		names, stats = append(names, s.Name), append(stats, st)
 		p.legend = append(p.legend, entry{label: s.Name, sample: func(c draw.Canvas) { th.fillHatched(c, l, c.Rectangle) }})
@@ -78,10 +88,10 @@ func (f *Figure) bars(th *theme) (*panel, error) {
 		c := intervals(s.X, summarizeAll(s.Y))
 		c.x = append([]float64{}, c.x...)
 		for j := range c.x {
-			c.x[j] += place[s.Name]
+			c.x[j] += offset(slot[s.Name])
 			drawn += summarizeAll(s.Y)[j].N
 		}
-		p.addMarkers(th, l, c, true)
+		p.underlay(func(q *panel) { q.addMarkers(th, l, c, true) })
 		p.legend = append(p.legend, th.publishedEntry(s, l))
 	}
 	if drawn == 0 {

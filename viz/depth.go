@@ -67,7 +67,7 @@ func (f *Figure) depth(th *theme) (*panel, error) {
 		}
 		solved = solved.sorted()
 		// Equal depths are common, so each series stands a little above the last.
-		lift := 3 * th.Line * vg.Length(float64(slices.Index(names, s.Name))-float64(len(names)-1)/2)
+		lift := 4.2 * th.Line * vg.Length(float64(slices.Index(names, s.Name))-float64(len(names)-1)/2)
 		if s.Source != "" {
 			p.lifted(lift, func(q *panel) { q.addMarkers(th, l, solved, true) })
 			p.legend = append(p.legend, th.publishedEntry(s, l))

@@ -41,3 +41,23 @@ func Example() {
 	// length.pdf
 	// length.csv
 }
+
+// A paper's figure, with its published values and three seeds of one's own.
+func ExamplePreset() {
+	p, err := viz.PresetNamed("kaczmarz-mqar")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f := p.Figure(viz.Series{Name: "kaczmarz", X: []float64{1, 8}, Y: [][]float64{{1, .99, 1}, {.74, .81, .70}}})
+	if _, err := f.SVG(viz.Notebook()); err != nil {
+		fmt.Println(err)
+	}
+	for _, s := range f.Series {
+		fmt.Printf("%s %v %v %q\n", s.Name, s.X, s.Y, s.Source)
+	}
+	// Output:
+	// kaczmarz [1 8] [[1 0.99 1] [0.74 0.81 0.7]] ""
+	// kaczmarz [8] [[0.7384]] "arXiv 2605.08587"
+	// gdn [8] [[0.6681]] "arXiv 2605.08587"
+}

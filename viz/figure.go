@@ -28,8 +28,10 @@ const (
 	Log10
 )
 
-// Axis describes one axis. Min and Max are taken from the data if they are
-// equal. Ticks replace the automatic ones, as in 1x, 2x, 4x, 8x.
+// Axis describes one axis. Label and Unit are needed unless the kind knows
+// them. Min and Max are in data units and are taken from the data if they are
+// equal; what lies outside is clipped. Ticks replace the automatic ones, as in
+// 1x, 2x, 4x, 8x.
 type Axis struct {
 	Label    string
 	Unit     string // "1" for a pure number
@@ -55,8 +57,9 @@ func Categories(names ...string) []Tick {
 
 // Series is one line, or one group of bars. Y[i] holds one value a run at X[i]:
 // runs may be missing (a shorter or empty Y[i]); NaN or ±Inf is a run that
-// diverged. A Source marks published values: drawn as hollow markers, without
-// interval, with the source in the legend.
+// diverged. X need not be sorted. A Source marks published values: drawn as hollow
+// markers, without interval, with the source in the legend, in the colour of the
+// series of the same Name. The kinds of lines, bars and depth can show them.
 type Series struct {
 	Name   string
 	X      []float64
@@ -83,8 +86,8 @@ func Chance(accuracy float64) Guide {
 type Grid struct {
 	Rows, Cols []string
 	Cells      [][][]float64
-	Label      string // of the colours
-	Unit       string // "1" for a pure number
-	Signed     bool   // two-sided colours around 0
-	Min, Max   float64
+	Label      string  // of the colours
+	Unit       string  // "1" for a pure number
+	Signed     bool    // two-sided colours around 0
+	Min, Max   float64 // ends of the colours; equal: from the data
 }

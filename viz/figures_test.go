@@ -243,7 +243,7 @@ func styled(name string) Style {
 }
 
 func goldens() []golden {
-	return []golden{
+	return append([]golden{
 		{"length", Paper(), lengthFigure()},
 		{"length-talk-dark", styled("talk-dark"), lengthFigure()},
 		{"length-lost", Paper(), lostFigure()},
@@ -261,5 +261,5 @@ func goldens() []golden {
 		{"tokens", PaperWide(), tokensFigure()},
 		{"spectrum", Paper(), spectrumFigure()},
 		{"multiples", PaperWide(), multiplesFigure()},
-	}
+	}, presetGoldens()...)
 }

@@ -38,6 +38,8 @@ func (f *Figure) means(th *theme) (*panel, error) {
 	if err := p.settle(f, xs, ys); err != nil {
 		return nil, err
 	}
+	var published []curve
+	var looks []look
 	dropped := 0
 	drawn := 0
 	for i, s := range f.Series {
@@ -52,7 +54,7 @@ func (f *Figure) means(th *theme) (*panel, error) {
 			}
 		}
 		if s.Source != "" {
-			p.addMarkers(th, l, c, true)
+			published, looks = append(published, c), append(looks, l)
 			p.legend = append(p.legend, th.publishedEntry(s, l))
 			continue
 		}
@@ -64,6 +66,7 @@ func (f *Figure) means(th *theme) (*panel, error) {
 		}
 		p.legend = append(p.legend, th.seriesEntry(s.Name, l, count(summarizeAll(s.Y)).high > 1, true, few, false))
 	}
+	p.underlay(func(q *panel) { q.addApart(th, looks, published) })
 	if drawn == 0 {
 		p.message = "Every run diverged: there is no finite value to draw."
 	}

@@ -121,3 +121,45 @@ func (p *panel) addMarkers(th *theme, l look, c curve, hollow bool) {
 		}
 	})
 }
+
+// underlay adds marks below those that are there: published values leave one's
+// own points and whiskers in sight.
+func (p *panel) underlay(fill func(q *panel)) {
+	q := &panel{x: p.x, y: p.y}
+	fill(q)
+	p.marks = append(q.marks, p.marks...)
+}
+
+// addApart draws hollow marks of several series; one that would cover an
+// earlier one moves aside, to the right or to the left.
+func (p *panel) addApart(th *theme, looks []look, curves []curve) {
+	p.marks = append(p.marks, func(cv draw.Canvas, at func(x, y float64) vg.Point) {
+		size := 6 * th.Line
+		var taken []vg.Point
+		free := func(q vg.Point) bool {
+			return q.X >= cv.Min.X+size/2 && q.X <= cv.Max.X && !slices.ContainsFunc(taken, func(o vg.Point) bool {
+				return max(o.X-q.X, q.X-o.X) < 0.99*size && max(o.Y-q.Y, q.Y-o.Y) < 0.99*size
+			})
+		}
+		for k, c := range curves {
+			for i := range c.x {
+				if !finite(c.y[i]) || !p.x.inside(c.x[i]) || !p.y.inside(c.y[i]) {
+					continue
+				}
+				q := at(c.x[i], c.y[i])
+				for step := range 2 * len(curves) { // 0, 1, -1, 2, -2, ...
+					side := vg.Length((step+1)/2) * size
+					if step%2 == 0 {
+						side = -side
+					}
+					if aside := (vg.Point{X: q.X + side, Y: q.Y}); free(aside) {
+						q = aside
+						break
+					}
+				}
+				taken = append(taken, q)
+				th.drawMarker(cv, looks[k].marker, looks[k].color, q, true)
+			}
+		}
+	})
+}

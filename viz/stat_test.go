@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 func TestSummarize(t *testing.T) {
@@ -50,6 +52,19 @@ func TestCaptionNamesRuns(t *testing.T) {
 	for _, want := range []string{"95 % Student-t interval", "n = 5: softmax, gdn, kaczmarz", "n = 3 (2 of 5 diverged): deltanet", "n = 1, no interval: gla"} {
 		if !strings.Contains(caption, want) {
 			t.Errorf("caption %q lacks %q", caption, want)
+		}
+	}
+}
+
+func TestCaptionKeepsNumbersTogether(t *testing.T) {
+	th := newTheme(Paper(), false)
+	f := face{size: 8}
+	for room := vg.Length(40); room < 200; room += 3 {
+		lines := th.wrap(f, "mean over seeds; n = 3: gdn; n = 12 to 15: kaczmarz.", room)
+		for _, l := range lines {
+			if strings.HasSuffix(l, " n") || strings.HasPrefix(l, "=") || strings.HasSuffix(l, "=") {
+				t.Fatalf("%g pt: %q", room.Points(), lines)
+			}
 		}
 	}
 }

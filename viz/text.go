@@ -135,11 +135,25 @@ func (th *theme) text(c vg.Canvas, f face, col color.NRGBA, p vg.Point, align fl
 	}
 }
 
+// words parts text at blanks, but keeps "n = 3" together.
+func words(s string) (out []string) {
+	fields := strings.Fields(s)
+	for i := 0; i < len(fields); i++ {
+		if fields[i] == "=" && len(out) > 0 && i+1 < len(fields) {
+			out[len(out)-1] += " = " + fields[i+1]
+			i++
+			continue
+		}
+		out = append(out, fields[i])
+	}
+	return out
+}
+
 // wrap breaks text into lines that fit; a word that is too long is cut.
 func (th *theme) wrap(f face, s string, room vg.Length) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for _, word := range words(s) {
 		if joined := strings.TrimSpace(line + " " + word); th.width(f, joined) <= room {
 			line = joined
 			continue

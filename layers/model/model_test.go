@@ -13,7 +13,6 @@ import (
 
 	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/delta"
-	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/param"
 )
 
@@ -47,22 +46,8 @@ func TestDecodeEqualsTheFullPass(t *testing.T) {
 
 	slots := m.Slots(T)
 	step := gomodel.MustNewExec(check.Backend(), set.Store, func(_ *gomodel.Scope, in []*Node) []*Node {
-		states, next := make([]mixer.State, len(slots)), 1
-		for i := range slots {
-			states[i] = mixer.State{}
-			for _, s := range slots[i] {
-				states[i][s.Name] = in[next]
-				next++
-			}
-		}
-		y, after := m.Apply(set.At(in[0].Graph()), delta.Form{}, in[0], states)
-		out := []*Node{y}
-		for i := range slots {
-			for _, s := range slots[i] {
-				out = append(out, after[i][s.Name])
-			}
-		}
-		return out
+		y, after := m.Apply(set.At(in[0].Graph()), delta.Form{}, in[0], unpack(slots, in[1:]))
+		return append([]*Node{y}, pack(slots, after)...)
 	})
 	var state []any
 	for i := range slots {

@@ -41,15 +41,8 @@ func (m *Model) Probe(be compute.Backend, set *param.Set, tokens []int32) (trace
 	slots := m.Slots(len(tokens))
 	exec, err := gomodel.NewExec(be, set.Store, func(_ *gomodel.Scope, in []*Node) []*Node {
 		traces = nil
-		states, next := make([]mixer.State, len(slots)), 1
-		for i := range slots {
-			states[i] = mixer.State{}
-			for _, s := range slots[i] {
-				states[i][s.Name] = in[next]
-				next++
-			}
-		}
-		var values, carried []*Node
+		states := unpack(slots, in[1:])
+		var values []*Node
 		see := func(layer int, name string, x *Node) {
 			x = ConvertDType(Reshape(x, -1), dtypes.Float64)
 			traces = append(traces, Trace{Layer: layer, Mixer: m.Layers[layer].Mixer, Name: name, Width: x.Shape().Size()})
@@ -66,7 +59,6 @@ func (m *Model) Probe(be compute.Backend, set *param.Set, tokens []int32) (trace
 		})
 		for i := range slots {
 			for _, s := range slots[i] {
-				carried = append(carried, after[i][s.Name])
 				if x := after[i][s.Name]; len(s.Dims) > 1 && !strings.HasSuffix(s.Name, "conv") {
 					for x.Rank() > 3 {
 						x = Reshape(x, append(slices.Clone(x.Shape().Dimensions[:x.Rank()-2]), -1)...)
@@ -77,7 +69,7 @@ func (m *Model) Probe(be compute.Backend, set *param.Set, tokens []int32) (trace
 		}
 		// The logits come last in the graph: GoMLX's own backend fails on outputs
 		// that lie before another result of the same loop.
-		return append(append(values, carried...), y)
+		return append(append(values, pack(slots, after)...), y)
 	})
 	if err != nil {
 		return nil, err

@@ -97,11 +97,18 @@ func (p *pass) leave(s param.Scope, i int, h *Node) *Node {
 
 // repeat tells that the residual stream now holds its rows n times over.
 func (p *pass) repeat(n int) {
+	p.each(func(x *Node) *Node {
+		d := x.Shape().Dimensions
+		all := BroadcastToDims(InsertAxes(x, 0), append([]int{n}, d...)...)
+		return Reshape(all, append([]int{n * d[0]}, d[1:]...)...)
+	})
+}
+
+// each changes everything that was offered.
+func (p *pass) each(f func(*Node) *Node) {
 	for _, offered := range p.offers {
 		for name, x := range offered {
-			d := x.Shape().Dimensions
-			all := BroadcastToDims(InsertAxes(x, 0), append([]int{n}, d...)...)
-			offered[name] = Reshape(all, append([]int{n * d[0]}, d[1:]...)...)
+			offered[name] = f(x)
 		}
 	}
 }

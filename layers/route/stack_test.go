@@ -263,6 +263,24 @@ func TestRoutedDecoding(t *testing.T) {
 				t.Errorf("%s on %s in pieces %v: off by %.2g", name, host, pieces, e)
 			}
 		}
+		d, err := m.NewDecoder(check.Backend(), r.set, delta.Form{}, length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		ids, at := tensors.MustCopyFlatData[int32](someTokens())[:length], 0
+		for _, n := range []int{3, 1, length - 4} { // logits after the last of each piece
+			got, err := d.Read(ids[at : at+n])
+			if err != nil {
+				t.Fatal(err)
+			}
+			at += n
+			for v, x := range got {
+				if w := want[(at-1)*vocab+v]; math.Abs(float64(x)-w) > 1e-5*(1+math.Abs(w)) {
+					t.Fatalf("%s on %s: the decoder's logit %d at token %d is %g, expected %g", name, host, v, at, x, w)
+				}
+			}
+		}
 	}
 	for _, name := range routers() {
 		try(name, "gdn")

@@ -1,0 +1,53 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+)
+
+// A Memory is the most that a run took, and what was measured: on Linux the
+// process's resident set from the run's first step to its end, which holds what
+// the session had before too.
+type Memory struct {
+	Bytes int64  `json:"bytes"`
+	Of    string `json:"of"`
+}
+
+const (
+	residentInRun     = "resident set of the process during the run"
+	residentInProcess = "resident set of the process since it began" // where the kernel does not let it be reset
+	goRuntime         = "memory that the Go runtime obtained since the process began"
+)
+
+// more is the larger of two measurements of parts of a run.
+func (m Memory) more(other Memory) Memory {
+	if other.Bytes > m.Bytes {
+		return other
+	}
+	return m
+}
+
+// peakMB is a run's peak memory in MB, NaN where it is unknown. A device with
+// memory of its own is not measured: PJRT's binding does not report it.
+func (r *Record) peakMB() float64 {
+	if r.Peak == nil || strings.HasPrefix(r.Backend, "xla:") && !strings.HasPrefix(r.Backend, "xla:cpu") {
+		return math.NaN()
+	}
+	return float64(r.Peak.Bytes) / 1e6
+}
+
+func megabytes(mb float64) string {
+	if math.IsNaN(mb) {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", mb)
+}
+
+// goMemory stands in where the system does not tell the resident set.
+func goMemory() Memory {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return Memory{int64(m.Sys), goRuntime}
+}
