@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,6 +25,7 @@ type Ablation struct {
 	Runs  [][]*Record   // by cell, then seed; nil where a run failed before it began
 	Dir   string
 	Again bool // run also what is there already
+	Jobs  int  // processes of this program that share the runs; 0 = none but this; Auto = as many as fit
 	Kept  int  // runs that were there already
 }
 
@@ -115,20 +118,15 @@ func (a *Ablation) name() string {
 	return fmt.Sprintf("ablate-%s-%s", strings.Join(a.names(), "-x-"), hex.EncodeToString(h.Sum(nil))[:8])
 }
 
-// Run trains every cell with every seed below folder out.
-// Runs that are there already are kept.
+// Run trains every cell with every seed below folder out, in this process or in
+// Jobs others. Runs that are there already are kept; those that another ablation
+// of the same folder is at are waited for. A run that fails is not an error of
+// Run: see Unfinished.
 func (a *Ablation) Run(ctx context.Context, s *Session, out string) (err error) {
-	if _, err := s.open(); err != nil {
+	if err := a.prepare(s, out); err != nil {
 		return err
 	}
-	if err := writable(out); err != nil {
-		return err
-	}
-	a.Dir = filepath.Join(out, a.name())
-	if err := os.MkdirAll(a.Dir, 0o755); err != nil {
-		return err
-	}
-	unlock, err := lockFolder(a.Dir)
+	unlock, err := shareFolder(a.Dir)
 	if err != nil {
 		return err
 	}
@@ -136,29 +134,60 @@ func (a *Ablation) Run(ctx context.Context, s *Session, out string) (err error) 
 	if err := a.describe(); err != nil {
 		return err
 	}
-	seeds := a.Base.Int("seeds")
-	line := newProgressLine(s.Err, len(a.Cells)*seeds, a.Base.Int("steps"))
-	defer line.clear()
-	for i, e := range a.Cells {
-		a.Runs = append(a.Runs, make([]*Record, seeds))
-		for k := range seeds {
-			seed := uint64(e.Int("seed") + k)
-			line.start(fmt.Sprintf("%s, seed %d", a.label(i), seed))
-			r, err := a.runMissing(ctx, s, e, seed, a.cellDir(i, int(seed)), line.step)
-			a.Runs[i][k] = r
-			switch {
-			case errors.Is(err, errInUse):
-				return err
-			case ctx.Err() != nil:
-				return fmt.Errorf("%w; what was recorded is in %s", err, a.Dir)
-			case err != nil: // a failed run is a result too; the rest go on
-				line.clear()
-				s.note(fmt.Sprintf("%s, seed %d: %v", a.label(i), seed, err))
-			}
-			line.finish(r)
-		}
+	run := a.runHere
+	if a.Jobs != 0 {
+		run = a.runWorkers
+	}
+	err = run(ctx, s)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w; what was recorded is in %s", cmp.Or(err, errStopped), a.Dir)
+	case err != nil:
+		return err
 	}
 	return a.report()
+}
+
+var errStopped = errors.New("stopped")
+
+// prepare makes the ablation's folder, after what can go wrong before it.
+func (a *Ablation) prepare(s *Session, out string) error {
+	if a.Jobs == 0 {
+		if _, err := s.open(); err != nil {
+			return err
+		}
+	}
+	if err := writable(out); err != nil {
+		return err
+	}
+	a.Dir, a.Kept, a.Runs = filepath.Join(out, a.name()), 0, nil
+	for range a.Cells {
+		a.Runs = append(a.Runs, make([]*Record, a.Base.Int("seeds")))
+	}
+	return os.MkdirAll(a.Dir, 0o755)
+}
+
+// runHere takes all runs, one after another.
+func (a *Ablation) runHere(ctx context.Context, s *Session) error {
+	line := newProgressLine(s.Err, len(a.plan()), a.Base.Int("steps"))
+	defer line.clear()
+	w := line.watch(s)
+	return a.takeAll(ctx, s, turns{sweep: rand.Text(), wait: true}, w)
+}
+
+// Unfinished lists the runs that gave no result, with the reasons. A run that
+// diverged gave one.
+func (a *Ablation) Unfinished() []string {
+	var out []string
+	for _, p := range a.plan() {
+		switch r := a.Runs[p.cell][p.k]; {
+		case r == nil:
+			out = append(out, p.name+": there is no record")
+		case !r.complete():
+			out = append(out, fmt.Sprintf("%s: %s: %s", p.name, r.Status, r.Reason))
+		}
+	}
+	return out
 }
 
 // folderName spells a value without what shells and file systems take for

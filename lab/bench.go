@@ -2,234 +2,188 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
-	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
-
-	"github.com/kalmarz/kalmarz/layers/delta"
-	"github.com/kalmarz/kalmarz/layers/grad"
 	"github.com/kalmarz/kalmarz/layers/option"
 )
 
-// benchOptions are the words of bench.
-var benchOptions = option.Set{
-	{Name: "B", Kind: option.Int, Default: 8, Range: positive, Help: "rows"},
-	{Name: "T", Kind: option.Int, Default: 128, Range: positive, Help: "tokens"},
-	{Name: "H", Kind: option.Int, Default: 2, Range: positive, Help: "heads"},
-	{Name: "D", Kind: option.Int, Default: 32, Range: positive, Help: "key and value width of a head"},
-	{Name: "decay", Kind: option.Word, Default: "all", Choices: []string{"all", "none", "head", "channel", "additive"}, Help: "which recurrences: the delta rule without decay, with one a head or a channel, or without erasing"},
-	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; bfloat16 ones also in the narrow form, which stores in bfloat16 what lies between products"},
-	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths"},
-	{Name: "repeat", Kind: option.Int, Default: 20, Range: positive, Help: "timed calls after a warm-up; the median is printed"},
+// bench is one thing that can be timed; its rows are made from its options.
+type bench struct {
+	name, help string
+	keys       []string          // the options it reads
+	usual      map[string]string // its own defaults
+	published  map[string]string // its sizes under a preset BxTy
+	rows       func(o option.Values, overview bool) ([]benchCase, error)
 }
 
-// BenchRow is one measurement.
-type BenchRow struct {
-	Recurrence string  `json:"recurrence"`
-	Form       string  `json:"form"`
-	Pass       string  `json:"pass"`
-	Compile    float64 `json:"compile_s"` // to the end of the first call
-	Median     float64 `json:"median_ms"`
-	Least      float64 `json:"least_ms"`
-	Most       float64 `json:"most_ms"`
-	TokensPerS float64 `json:"tokens_per_second"`
-	GFLOPs     float64 `json:"gflop"` // of the matrix products in the graph
+// benches is the table of what can be timed.
+var benches = []bench{
+	{"delta", "the matrix recurrence behind most mixers", []string{"B", "T", "H", "D", "decay", "dtype", "form", "chunks", "pass"},
+		map[string]string{"T": "128"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, deltaRows},
+	{"filter", "the scan of a Kalman filter", []string{"B", "T", "M", "S", "dtype", "form", "pass"},
+		map[string]string{"T": "128"}, map[string]string{"M": "1024", "S": "16"}, filterRows},
+	{"scan", "scans of affine, Möbius and max-plus maps, M x S numbers wide", []string{"B", "T", "M", "S", "form", "pass"},
+		map[string]string{"T": "256", "B": "1"}, map[string]string{"M": "1024", "S": "16"}, scanRows},
+	{"attention", "causal softmax attention", []string{"B", "T", "H", "D", "dtype", "pass"},
+		map[string]string{"T": "128"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, attentionRows},
+	{"layer", "whole mixers of width H x D: projections, gates and recurrence", []string{"mixers", "B", "T", "H", "D", "dtype", "pass"},
+		map[string]string{"T": "128", "mixers": "softmax,mamba2,gdn,kaczmarz,kalman"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, layerRows},
+	{"train", "a training step of a model, as train takes it", []string{"mixers", "model", "vocab", "heads", "B", "T", "precision"},
+		map[string]string{"B": "0", "T": ""}, nil, trainRows},
+	{"prefill", "a prompt of T tokens to the logits that follow it", []string{"mixers", "model", "vocab", "heads", "B", "T", "precision"},
+		map[string]string{"B": "1", "T": ""}, nil, prefillRows},
+	{"decode", "one token after another, after T tokens", []string{"mixers", "model", "vocab", "heads", "B", "T", "precision", "steps"},
+		map[string]string{"B": "1", "T": ""}, nil, decodeRows},
 }
 
-// bench times the recurrence behind the mixers, forward and with all gradients.
-func bench(ctx context.Context, s *Session, args []string) error {
+// runBench times what the words name and reports it.
+func runBench(ctx context.Context, s *Session, args []string) error {
 	_, args = s.place(args)
-	given := map[string]string{}
-	asJSON := false
-	for _, a := range args {
-		key, value, ok := strings.Cut(a, "=")
-		switch {
-		case a == "--json":
-			asJSON = true
-		case !ok:
-			return fmt.Errorf("%q: bench takes --json, backend=... and key=value: %s", a, strings.Join(benchOptions.Names(), ", "))
-		default:
-			given[key] = value
-		}
-	}
-	o, err := benchOptions.Parse("bench", given)
+	q, err := readBench(args)
 	if err != nil {
 		return err
 	}
-	var forms []delta.Form
-	for _, c := range strings.Split(o.Word("chunks"), ",") {
-		n, err := strconv.Atoi(c)
-		if err != nil || n < 1 || n&(n-1) != 0 {
-			return fmt.Errorf("bench: chunks = %s: must be powers of two with commas", o.Word("chunks"))
+	if q.from != "" {
+		r, err := readBenchReport(q.from)
+		if err != nil {
+			return err
 		}
-		forms = append(forms, delta.Form{Chunk: n})
-		if o.Word("dtype") == "bfloat16" {
-			forms = append(forms, delta.Form{Chunk: n, Narrow: true})
+		if q.save != "" {
+			return fmt.Errorf("bench: --save goes with a measurement, not with --from")
 		}
+		return r.deliver(s.Out, q)
 	}
-	be, err := s.open()
-	if err != nil {
+	var cases []benchCase
+	for _, b := range q.benches {
+		rows, err := b.rows(b.values, q.overview)
+		if err != nil {
+			return fmt.Errorf("bench %s: %w", b.name, err)
+		}
+		cases = append(cases, rows...)
+	}
+	if err := q.writable(); err != nil {
 		return err
 	}
-	var rows []BenchRow
-	for _, r := range []struct {
-		which, name string
-		decays      int
-		erase       bool
-	}{{"none", "delta rule", 0, true}, {"head", "delta, a decay a head", 1, true}, {"channel", "delta, a decay a channel", o.Int("D"), true}, {"additive", "additive, a decay a head", 1, false}} {
-		if which := o.Word("decay"); which != "all" && which != r.which {
-			continue
+	if _, err := s.open(); err != nil {
+		return err
+	}
+	r := s.newBenchReport(q)
+	r.Rates = rateSizes(s.choice.Platform)
+	if err := r.Rates.measure(s.be, s.choice.Platform, dtypesOf(cases), q.limits); err != nil {
+		r.Rates = nil
+		s.note("warning: no shares: " + shortReason(err.Error()))
+	}
+	measured := s.timeCases(ctx, cases, q, r)
+	if err := errors.Join(r.deliver(s.Out, q), measured); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.Rows, func(x BenchRow) bool { return x.Error == "" }) {
+		return errFailed
+	}
+	return nil
+}
+
+// timeCases adds a row to the report for each case. What a case cannot do is
+// said in its row; only an interrupt ends the rest.
+func (s *Session) timeCases(ctx context.Context, cases []benchCase, q *benchQuery, r *BenchReport) error {
+	live := terminal(s.Err)
+	for i, c := range cases {
+		if ctx.Err() != nil {
+			return fmt.Errorf("stopped after %d of %d rows", i, len(cases))
 		}
-		for _, f := range forms {
-			for _, gradients := range []bool{false, true} {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				row, err := timeRecurrence(be, o, r.decays, r.erase, f, gradients)
-				if err != nil {
-					return oneLine(fmt.Errorf("%s, chunk %d: %w", r.name, f.Chunk, err))
-				}
-				row.Recurrence = r.name
-				rows = append(rows, row)
-				if terminal(s.Err) {
-					fmt.Fprintf(s.Err, "\r\x1b[K%s %s %s", row.Recurrence, row.Form, row.Pass)
-				}
+		if live {
+			fmt.Fprintf(s.Err, "\r\x1b[K[%d/%d] %s %s %s %s", i+1, len(cases), c.Bench, c.What, c.Form, c.Pass)
+		}
+		row := s.timeCase(c, q, r.Rates)
+		r.Rows = append(r.Rows, row)
+		if !live && !q.overview {
+			s.note(fmt.Sprintf("[%d/%d] %s", i+1, len(cases), row.summary()))
+		}
+		if q.save != "" { // what is measured outlives whatever comes
+			if err := writeJSON(r.path(q.save), r); err != nil {
+				return err
 			}
 		}
+		if c.shared != nil && (i+1 == len(cases) || cases[i+1].shared != c.shared) {
+			c.shared.close()
+		}
 	}
-	if terminal(s.Err) {
+	if live {
 		fmt.Fprint(s.Err, "\r\x1b[K")
 	}
-	if asJSON {
-		e := json.NewEncoder(s.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"backend": s.choice.String(), "versions": versions(), "shape": o, "rows": rows})
-	}
-	t := &table{header: []string{"recurrence", "form", "pass", "median ms", "least", "most", "tokens/s", "GFLOP/s", "first call s"}}
-	for _, r := range rows {
-		t.add(r.Recurrence, r.Form, r.Pass, fmt.Sprintf("%.3g", r.Median), fmt.Sprintf("%.3g", r.Least), fmt.Sprintf("%.3g", r.Most),
-			short(r.TokensPerS), short(r.GFLOPs/r.Median*1e3), fmt.Sprintf("%.1f", r.Compile))
-	}
-	_, err = fmt.Fprintf(s.Out, "%sB=%d T=%d H=%d D=%d %s on %s\n", t.text(), o.Int("B"), o.Int("T"), o.Int("H"), o.Int("D"), o.Word("dtype"), s.choice.Config)
-	return err
+	return nil
 }
 
-// timeRecurrence compiles one evaluation and times it: the call, its outputs in
-// device memory, and one number read back so that the call has ended.
-func timeRecurrence(be compute.Backend, o option.Values, decays int, erase bool, form delta.Form, gradients bool) (row BenchRow, err error) {
-	B, T, H, D := o.Int("B"), o.Int("T"), o.Int("H"), o.Int("D")
-	dtype := dtypes.Float32
-	if o.Word("dtype") == "bfloat16" {
-		dtype = dtypes.BFloat16
+// timeCase compiles and times one case.
+func (s *Session) timeCase(c benchCase, q *benchQuery, rates *deviceRates) (row BenchRow) {
+	row = c.BenchRow
+	fail := func(err any) BenchRow {
+		row.Error = shortReason(fmt.Sprint(err))
+		return row
 	}
-	row = BenchRow{Form: fmt.Sprintf("chunk %d", form.Chunk), Pass: "forward"}
-	if form.Narrow {
-		row.Form += ", narrow"
-	}
-	if gradients {
-		row.Pass = "with gradients"
-	}
-	build := func(x []*Node) []*Node {
-		in := delta.Inputs{Q: x[0], K: x[1], Write: x[2]}
-		rest := x[3:]
-		if erase {
-			in.Erase, rest = rest[0], rest[1:]
+	defer func() {
+		if err := recover(); err != nil {
+			row = fail(err)
 		}
-		if decays > 0 {
-			in.LogDecay = rest[0]
-		}
-		out := delta.Run(in, form)
-		outs := []*Node{out.O, out.State}
-		if gradients {
-			outs = append(outs, Gradient(ReduceAllSum(ConvertDType(Mul(out.O, out.O), dtypes.Float32)), x...)...)
-		}
-		last := outs[len(outs)-1]
-		first := SliceAxis(Reshape(last, -1), 0, AxisElem(0))
-		return append([]*Node{ConvertDType(first, dtypes.Float32)}, outs...)
+	}()
+	if c.cannot != nil {
+		return fail(c.cannot)
 	}
-	inputs, err := NewExec(be, func(g *Graph) []*Node { return benchInputs(g, dtype, B, T, H, D, decays, erase) })
+	peak := beginPeak()
+	began := time.Now()
+	x, err := c.open(s.be)
 	if err != nil {
-		return row, err
+		return fail(err)
 	}
-	ts, err := inputs.Call()
-	if err != nil {
-		return row, err
+	defer x.close()
+	row.Compile = (time.Since(began) - x.prepared).Seconds()
+	row.GFLOP, row.Bytes, row.Steps = x.flops/1e9, x.bytes, max(1, x.steps)
+	if err := fits(s.choice.Platform, x.graph); err != nil {
+		return fail(err)
 	}
-	args := make([]any, len(ts))
-	for i, t := range ts {
-		args[i] = t
+	if err := row.time(x, q.limits, s.choice.Platform); err != nil {
+		return fail(err)
 	}
-	exec, err := NewExec(be, func(x []*Node) []*Node {
-		outs := build(x)
-		row.GFLOPs = grad.ProductFLOPs(x[0].Graph()) / 1e9
-		return outs
-	})
-	if err != nil {
-		return row, err
+	if row.Memory = deviceMemory(x.graph.Executable()); row.Memory == nil {
+		m := peak()
+		row.Memory = &m
 	}
-	call := func() (float64, error) {
-		start := time.Now()
-		outs, err := exec.Call(args...)
-		if err != nil {
-			return 0, err
-		}
-		tensors.MustCopyFlatData[float32](outs[0])
-		took := time.Since(start).Seconds()
-		for _, t := range outs {
-			t.MustFinalizeAll()
-		}
-		return took, nil
-	}
-	if row.Compile, err = call(); err != nil {
-		return row, err
-	}
-	var times []float64
-	for range o.Int("repeat") + 2 {
-		took, err := call()
-		if err != nil {
-			return row, err
-		}
-		times = append(times, 1e3*took)
-	}
-	times = times[2:] // the first calls warm caches and clocks
-	slices.Sort(times)
-	row.Least, row.Median, row.Most = times[0], times[len(times)/2], times[len(times)-1]
-	row.TokensPerS = float64(B*T) / row.Median * 1e3
-	exec.Finalize()
-	return row, nil
+	row.compare(rates)
+	return row
 }
 
-// benchInputs makes inputs on the device: unit keys, e = k/2, log-decays in
-// (-0.1, 0).
-func benchInputs(g *Graph, dtype dtypes.DType, B, T, H, D, decays int, erase bool) []*Node {
-	wave := func(speed float64, dims ...int) *Node {
-		n := shapes.Make(dtypes.Float32, dims...).Size()
-		i := Reshape(Iota(g, shapes.Make(dtypes.Float32, n), 0), dims...)
-		return Sin(MulScalar(i, speed))
-	}
-	k := grad.L2(wave(0.77, B, T, H, D), 1e-6)
-	out := []*Node{wave(0.31, B, T, H, D), k, wave(0.53, B, T, H, D)}
-	if erase {
-		out = append(out, MulScalar(k, 0.5))
-	}
-	if decays > 0 {
-		dims := []int{B, T, H}
-		if decays > 1 {
-			dims = append(dims, D)
+// dtypesOf lists the types of the products in some rows.
+func dtypesOf(cases []benchCase) (out []string) {
+	for _, c := range cases {
+		if !slices.Contains(out, c.DType) {
+			out = append(out, c.DType)
 		}
-		out = append(out, AddScalar(MulScalar(wave(0.11, dims...), 0.05), -0.05))
-	}
-	for i := range out {
-		out[i] = ConvertDType(out[i], dtype)
 	}
 	return out
+}
+
+// wrappings are what GoMLX and PJRT put before the reason of an error.
+var wrappings = regexp.MustCompile(`^(.* panicked: |failed during graph construction/compilation: |compilation failed for Exec "[^"]*": |backend "[^"]*": failed to \w+ computation "[^"]*": |PJRT error \(code=\d+\): )`)
+
+// shortReason is an error in one line that fits under a table.
+func shortReason(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	for rest := wrappings.ReplaceAllString(text, ""); rest != text; rest = wrappings.ReplaceAllString(text, "") {
+		text = rest
+	}
+	for _, full := range []string{"RESOURCE_EXHAUSTED: ", "Out of memory"} {
+		if i := strings.Index(text, full); i >= 0 {
+			text = "out of device memory: " + strings.TrimPrefix(text[i:], full)
+			break
+		}
+	}
+	if r := []rune(text); len(r) > 160 {
+		text = string(r[:157]) + "..."
+	}
+	return text
 }

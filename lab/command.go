@@ -40,7 +40,9 @@ func init() { // in init because help refers to the table
 		}},
 		{"run", []*Command{
 			{"train", "[FILE.toml] [key=value...]", "train one model with one seed or more", train},
-			{"ablate", "AXIS [VALUE...] [x AXIS [VALUE...]] [FILE.toml] [key=value...] [--lrs LR,LR...] [--again]", "vary one thing, or two against each other, and compare: a table and figures; runs that are there are kept; --lrs chooses each cell's learning rate on validation rows", ablate},
+			{"ablate", "AXIS [VALUE...] [x AXIS [VALUE...]] [FILE.toml] [key=value...] [--lrs LR,LR...] [jobs=N] [--again]", "vary one thing, or two against each other, and compare: a table and figures; runs that are there are kept; --lrs chooses each cell's learning rate on validation rows", ablate},
+			{"sweep", "AXIS|submit|status [VALUE...] [x AXIS [VALUE...]] [FILE.toml] [key=value...] [--lrs LR,LR...] [jobs=N] [--again] [--slurm] [--tasks N] [--partition NAME] [--time TIME] [--cpus N] [--mem SIZE] [--gpus N] [--dry-run]", "ablate in several processes, which may crash; submit it to Slurm; status ABLATION tells how it stands", sweep},
+			{"work", "ABLATION [backend=NAME] [--again]", "take runs of an ablation that no other process has, until none is left", work},
 			{"resume", "RUN...", "continue runs that were stopped or killed", resumeRuns},
 			{"repro", "RUN", "run a run again and compare the bytes", reproduce},
 			{"stability", "[N...] [key=value...]", "train stacks of N Kalman layers with and without process noise: loss, gradients and precision by depth", stability},
@@ -63,7 +65,7 @@ func init() { // in init because help refers to the table
 			{"rm", "RUN... [--yes]", "remove runs or ablations", removeRuns},
 			{"set", "[key=value...]", "show the session's defaults, which a command's own words override; add one, or remove it with key=", set},
 			{"source", "FILE", "run the lines of a file", source},
-			{"bench", "[key=value...] [--json]", "time the recurrence behind the mixers, forward and with all gradients", bench},
+			{"bench", "[BENCH...] [bench=value...] [--figure FILE] [--save FILE] [--from FILE.json] [--json]", "time operators, mixers and models: forward, gradients, training, prefill, decoding", runBench},
 			{"doctor", "[backend=NAME]", "report backend, devices, plugins, SIMD and versions, and what is missing", doctor},
 			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--json]", "measure every mixer and form against float64", selftest},
 			{"quit", "", "leave", quit},
@@ -100,58 +102,6 @@ func (s *Session) place(args []string) (out string, rest []string) {
 		}
 	}
 	return out, rest
-}
-
-func ablate(ctx context.Context, s *Session, args []string) error {
-	if len(args) > 0 {
-		args = append(args[:1:1], s.withDefaults(args[1:])...)
-	}
-	out, args := s.place(args)
-	again, lrs := false, ""
-	args, err := readFlags(args, map[string]*string{"lrs": &lrs}, map[string]*bool{"again": &again})
-	if err != nil {
-		return err
-	}
-	var axisWords, words []string
-	for _, a := range args {
-		if strings.Contains(a, "=") || isFile(a) {
-			words = append(words, a)
-		} else {
-			axisWords = append(axisWords, a)
-		}
-	}
-	if len(axisWords) == 0 {
-		t := &table{header: []string{"axis", "key", "values", ""}}
-		for _, a := range Axes {
-			t.add(a.Name, a.Key, strings.Join(a.Values, " "), a.Doc)
-		}
-		return errors.Join(errors.New("an axis is missing; these are known:\n" + t.text()))
-	}
-	axes, err := readAxes(axisWords)
-	if err != nil {
-		return err
-	}
-	rates, err := readRates(lrs, axes)
-	if err != nil {
-		return err
-	}
-	base, err := baseline(words, axes...)
-	if err != nil {
-		return s.blame(err, args)
-	}
-	s.noteSkipped(base.Task)
-	a, err := NewAblation(base, rates, axes...)
-	if err != nil {
-		return err
-	}
-	a.Again = again
-	if err := a.Run(ctx, s, out); err != nil {
-		return err
-	}
-	if err := a.Print(s.Out); err != nil {
-		return err
-	}
-	return a.nameFigures(s.Out)
 }
 
 func train(ctx context.Context, s *Session, args []string) error {

@@ -60,7 +60,7 @@ var options = option.Set{
 	{Name: "seeds", Kind: option.Int, Default: 3, Range: [2]float64{1, 1000}, Help: "runs of each cell, with seeds counted up"},
 	{Name: "eval_rows", Kind: option.Int, Default: 256, Range: positive, Help: "test rows at each length"},
 	{Name: "lengths", Kind: option.Word, Default: "1,2,4,8", Help: "test lengths as multiples of the training length"},
-	{Name: "save_every", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "steps between checkpoints; 0 = at the end"},
+	{Name: "save_every", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "steps between checkpoints; 0 = one every 30 s while the run lasts, and one at the end"},
 	{Name: "keep", Kind: option.Int, Default: 1, Range: [2]float64{1, 1000}, Help: "checkpoints kept"},
 	{Name: "chunk", Kind: option.Int, Default: 0, Range: [2]float64{0, 4096}, Help: "chunk length of recurrences, a power of two; 0 = chosen by length and backend"},
 	{Name: "form", Kind: option.Word, Default: "auto", Choices: []string{"auto", "recurrent"}, Help: "how recurrences are evaluated"},
@@ -286,6 +286,15 @@ func only(given map[string]string, declared option.Set) map[string]string {
 
 // Complete lists every key with its value, defaults included.
 func (e *Experiment) Complete() []KeyValue { return slices.Clone(e.complete) }
+
+// words are key=value words that make this experiment.
+func (e *Experiment) words() []string {
+	out := []string{}
+	for _, key := range slices.Sorted(maps.Keys(e.given)) {
+		out = append(out, key+"="+e.given[key])
+	}
+	return out
+}
 
 // Diff lists the keys in which two experiments differ.
 func Diff(a, b *Experiment) []string {

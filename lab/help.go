@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/kalmarz/kalmarz/layers/option"
@@ -86,12 +87,20 @@ func helpOn(w io.Writer, name string) error {
 		_, err = io.WriteString(w, "\n"+text)
 		return err
 	}
+	if c.Name == "bench" {
+		_, err = io.WriteString(w, "\n"+benchKeys())
+		return err
+	}
 	if !takesKeys(c) {
 		return nil
 	}
 	place := option.Set{
 		{Name: "out", Kind: option.Word, Default: "runs", Help: "folder for results"},
 		{Name: "backend", Kind: option.Word, Default: "auto", Help: "go, xla:cpu, xla:cuda; auto = what is installed"},
+	}
+	if slices.Contains(c.declared().keys, "jobs=N") {
+		place = append(place, option.Option{Name: "jobs", Kind: option.Word, Default: map[string]string{"ablate": "1", "sweep": "auto"}[c.Name],
+			Help: "processes that share the runs; auto = one an NVIDIA device, or one a core while memory lasts"})
 	}
 	_, err = io.WriteString(w, "\n"+optionTable("", append(place, options...))+"\nTask keys: tasks NAME. Mixer keys: mixers NAME.\n"+chooserTables())
 	return err

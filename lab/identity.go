@@ -55,7 +55,7 @@ var program = sync.OnceValue(func() string {
 			return fmt.Sprintf("revision %s, %s, simd %v", set["vcs.revision"], runtime.Version(), backend.SIMD)
 		}
 	}
-	path, err := os.Executable()
+	path, err := executable()
 	if err != nil {
 		return ""
 	}
@@ -71,11 +71,22 @@ var program = sync.OnceValue(func() string {
 	return "build " + hex.EncodeToString(h.Sum(nil))[:16]
 })
 
+// executable is this program's file, even after it was removed or replaced
+// where the system tells.
+func executable() (string, error) {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil {
+		return self, nil
+	}
+	return os.Executable()
+}
+
 // sameRun tells whether a record is of this very run: configuration, seed, data,
-// program and backend. A record that does not say by what it was made is not.
+// program, backend and, unless any will do, device. A record that does not say by
+// what it was made is not.
 func (s *Session) sameRun(r *Record, e *Experiment, seed uint64) bool {
 	if !slices.Equal(r.Config, e.complete) || r.Seed != seed || r.Program == "" || r.Program != program() ||
-		r.Device != s.choice.Device() || r.platform() != s.choice.Config {
+		!s.anyDevice && r.Device != s.choice.Device() || r.platform() != s.choice.Config {
 		return false
 	}
 	data, err := dataHash(e, seed)

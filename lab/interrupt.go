@@ -17,6 +17,7 @@ type console struct {
 	depth      int         // of commands that run commands
 	keepGoing  bool        // past errors in a script
 	interrupts *interrupts // nil: signals do what they do
+	children   children
 }
 
 // interrupts turns Ctrl-C into the end of a command. The first cancels its

@@ -188,6 +188,9 @@ func TestComplete(t *testing.T) {
 		{"config diff oth", "er.kal ", ""},
 		{"table x --format la", "tex ", ""},
 		{"train out=ru", "ns/", ""},
+		{"bench filt", "er ", ""},
+		{"bench delta deca", "y=", ""},
+		{"bench mixers=gla,kacz", "marz ", ""},
 	} {
 		shown := ""
 		insert := s.completeLine(c.line, 80, func(text string) { shown = text })

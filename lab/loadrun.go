@@ -17,25 +17,25 @@ type opener func(name string, given map[string]string) (datasets.Task, error)
 // rebuild makes the experiment whose complete configuration is given. Keys that
 // have come since are at their defaults.
 func rebuild(config []KeyValue, open opener) (*Experiment, error) {
-	return rebuildFrom(config, config, open)
-}
-
-// rebuildFrom is rebuild where what was given is known apart from defaults.
-func rebuildFrom(given, config []KeyValue, open opener) (*Experiment, error) {
 	words := map[string]string{}
-	for _, kv := range given {
+	for _, kv := range config {
 		words[kv.Key] = kv.Value
 	}
 	e, err := buildWith(words, open)
 	if err != nil {
 		return nil, err
 	}
+	return e, e.agrees(config)
+}
+
+// agrees fails if a recorded configuration is not that of the experiment.
+func (e *Experiment) agrees(config []KeyValue) error {
 	for _, kv := range config {
 		if !slices.Contains(e.complete, kv) {
-			return nil, fmt.Errorf("%s = %s is not what this program makes of the configuration", kv.Key, kv.Value)
+			return fmt.Errorf("%s = %s is not what this program makes of the configuration", kv.Key, kv.Value)
 		}
 	}
-	return e, nil
+	return nil
 }
 
 // loadRun rebuilds the model of a run's folder with its trained weights. A text

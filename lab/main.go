@@ -21,6 +21,9 @@ kalmarz -f FILE             a script; - is standard input
 --keep-going                after -c, -f and a pipe: on past errors, and exit 1 in the end
 `
 
+// interruptStatus is the exit status after an interrupt, as shells have it.
+const interruptStatus = 130
+
 // Main runs the program and returns its exit status: 0, 1 after an error, 2 when
 // the words make no command, 130 after an interrupt.
 func Main(args []string) int {
@@ -37,8 +40,14 @@ func Main(args []string) int {
 	s.keepGoing = m.keepGoing
 	restore := func() {}
 	s.interrupts = &interrupts{
-		note:  func(line string) { s.note(newLine(s.Err) + line) },
-		leave: func(status int) { restore(); os.Exit(status) },
+		note: func(line string) { s.note(newLine(s.Err) + line) },
+		leave: func(status int) {
+			if status == interruptStatus {
+				s.children.kill() // otherwise they see that this process is gone, and stop in order
+			}
+			restore()
+			os.Exit(status)
+		},
 	}
 	r, name, err := m.open(s)
 	if err != nil {
@@ -78,7 +87,7 @@ func status(err error, oneCommand bool) int {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	if errors.Is(err, errLeave) {
-		return 130
+		return interruptStatus
 	}
 	return 1
 }

@@ -30,11 +30,19 @@ func (p *progressLine) step(step int, m measured, tokensPerS float64) {
 	if !p.live || time.Since(p.lastDraw) < 100*time.Millisecond {
 		return
 	}
-	p.lastDraw = time.Now()
 	share := (float64(p.done) + float64(step)/float64(p.steps)) / float64(p.runs)
-	left := time.Duration(float64(time.Since(p.begun)) * (1 - share) / share).Round(time.Second)
-	line := fmt.Sprintf("[%d/%d] %s  step %d/%d  loss %.4f  |g| %.2f  %s tokens/s  %v left",
-		p.done+1, p.runs, p.name, step, p.steps, m.loss, m.gradNorm, short(tokensPerS), left)
+	p.draw(fmt.Sprintf("[%d/%d] %s  step %d/%d  loss %.4f  |g| %.2f  %s tokens/s  %s",
+		p.done+1, p.runs, p.name, step, p.steps, m.loss, m.gradNorm, short(tokensPerS), timeLeft(p.begun, share)))
+}
+
+// timeLeft is how long the rest takes if it goes on as it did.
+func timeLeft(begun time.Time, share float64) string {
+	return fmt.Sprintf("%v left", time.Duration(float64(time.Since(begun))*(1-share)/share).Round(time.Second))
+}
+
+// draw puts a line in place of the one before.
+func (p *progressLine) draw(line string) {
+	p.lastDraw = time.Now()
 	if r := []rune(line); len(r) >= columns(p.w) { // a line that wraps cannot be redrawn
 		line = string(r[:columns(p.w)-1])
 	}
@@ -54,6 +62,29 @@ func (p *progressLine) finish(r *Record) {
 func (p *progressLine) clear() {
 	if p.live {
 		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// watch shows the runs of a plan one after another.
+func (p *progressLine) watch(s *Session) watcher {
+	finish := func(run planned, r *Record) {
+		p.start(run.name)
+		p.finish(r)
+	}
+	return watcher{
+		begin: func(run planned) { p.start(run.name) },
+		step:  func(_ planned, step int, m measured, tokensPerS float64) { p.step(step, m, tokensPerS) },
+		kept:  finish,
+		end: func(run planned, r *Record, err error) {
+			if r != nil && r.Status == Stopped {
+				return // the command's error says so
+			}
+			if err != nil {
+				p.clear()
+				s.note(fmt.Sprintf("%s: %v", run.name, err))
+			}
+			finish(run, r)
+		},
 	}
 }
 

@@ -123,14 +123,20 @@ func (a *Ablation) table(mode string) *table {
 				continue
 			}
 			parameters, state, flops = fmt.Sprint(r.Parameters), fmt.Sprint(r.StateBytes), short(r.FLOPs)
-			speed, peak, loss = append(speed, float64(r.TokensPerS)), append(peak, r.peakMB()), append(loss, float64(r.Final))
+			if r.complete() {
+				speed, peak, loss = append(speed, float64(r.TokensPerS)), append(peak, r.peakMB()), append(loss, float64(r.Final))
+			}
 		}
 		bad := "0"
 		if len(lost) > 0 {
 			bad = fmt.Sprintf("%d (%s)", len(lost), strings.Join(lost, ", "))
 		}
-		t.add(append(line, fmt.Sprint(n), bad, parameters, state, flops,
-			short(viz.Summarize(speed).Mean), megabytes(viz.Summarize(peak).Mean), fmt.Sprintf("%.4f", viz.Summarize(loss).Mean))...)
+		line = append(line, fmt.Sprint(n), bad, parameters, state, flops)
+		if len(loss) == 0 {
+			t.add(append(line, "", "", "")...)
+			continue
+		}
+		t.add(append(line, short(viz.Summarize(speed).Mean), megabytes(viz.Summarize(peak).Mean), fmt.Sprintf("%.4f", viz.Summarize(loss).Mean))...)
 	}
 	return t
 }

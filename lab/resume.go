@@ -19,7 +19,7 @@ func (s *Session) prepare(t *trainer, r *Record, dir string, earlier *Record) ([
 		return nil, err
 	}
 	if earlier == nil {
-		return nil, errors.Join(os.RemoveAll(checkpointsDir(dir)), removeIfThere(filepath.Join(dir, "weights.safetensors")))
+		return nil, dropCheckpoints(dir)
 	}
 	if earlier.DataHash != "" && earlier.DataHash != r.DataHash {
 		return nil, fmt.Errorf("%s: the training data are not those the run began with (hash %s, then %s)", dir, short8(r.DataHash), short8(earlier.DataHash))
@@ -38,7 +38,7 @@ func (s *Session) prepare(t *trainer, r *Record, dir string, earlier *Record) ([
 	r.Started, r.Resumed = earlier.Started, earlier.Resumed
 	if c == nil {
 		s.note(fmt.Sprintf("%s: no checkpoint: it begins again", dir))
-		return nil, errors.Join(os.RemoveAll(checkpointsDir(dir)), removeIfThere(filepath.Join(dir, "weights.safetensors")))
+		return nil, dropCheckpoints(dir)
 	}
 	kept = kept[:c.step]
 	for _, m := range kept {
@@ -47,6 +47,11 @@ func (s *Session) prepare(t *trainer, r *Record, dir string, earlier *Record) ([
 	r.Seconds = max(r.Seconds, earlier.Seconds)
 	r.Step, r.Resumed = c.step, append(r.Resumed, c.step)
 	return kept, errors.Join(t.restore(t.e, r.Seed, c), publishWeights(dir, c.dir))
+}
+
+// dropCheckpoints removes all checkpoints of a run and the weights of the last.
+func dropCheckpoints(dir string) error {
+	return errors.Join(os.RemoveAll(checkpointsDir(dir)), removeIfThere(filepath.Join(dir, "weights.safetensors")))
 }
 
 func removeIfThere(path string) error {

@@ -4,29 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-
-	"github.com/kalmarz/kalmarz/datasets"
 )
 
-// runMissing trains a cell with a seed unless its folder already holds this very
-// run: one that is complete is kept, and one that ended early is continued.
-func (a *Ablation) runMissing(ctx context.Context, s *Session, e *Experiment, seed uint64, dir string, tell progress) (*Record, error) {
-	r, err := ReadRecord(dir)
-	if a.Again || err != nil || !s.sameRun(r, e, seed) {
-		return s.run(ctx, e, seed, dir, tell)
+// take trains one run unless its folder already holds this very run: one that is
+// complete is kept, and one that ended early is continued.
+func (a *Ablation) take(ctx context.Context, s *Session, p planned, sweep string, w watcher) (r *Record, ran bool, err error) {
+	if r, whole := a.there(s, p); whole {
+		return r, false, nil
 	}
-	if !r.complete() {
-		return s.runFrom(ctx, e, seed, dir, r, tell)
+	if err := os.MkdirAll(p.dir, 0o755); err != nil {
+		return nil, false, err
 	}
-	if !hasFiles(r, dir) {
-		return s.run(ctx, e, seed, dir, tell)
+	unlock, err := claim(p.dir, sweep)
+	if err != nil {
+		return nil, false, err
 	}
-	a.Kept++
-	return r, nil
+	defer func() { err = errors.Join(err, unlock()) }()
+	r, whole := a.there(s, p) // another process may have run it just now
+	if whole {
+		return r, false, nil
+	}
+	if w.begin != nil {
+		w.begin(p)
+	}
+	var tell progress
+	if w.step != nil {
+		tell = func(step int, m measured, tokensPerS float64) { w.step(p, step, m, tokensPerS) }
+	}
+	r, err = s.runHeld(ctx, p.e, p.seed, p.dir, r, tell)
+	return r, true, err
+}
+
+// there returns the record of this very run if its folder has it, and whether
+// nothing is left to run.
+func (a *Ablation) there(s *Session, p planned) (r *Record, whole bool) {
+	r, err := ReadRecord(p.dir)
+	switch {
+	case a.Again || err != nil || !s.sameRun(r, p.e, p.seed):
+		return nil, false
+	case !r.complete():
+		return r, false
+	case !hasFiles(r, p.dir):
+		return nil, false
+	}
+	return r, true
 }
 
 // hasFiles tells whether a complete run still has its files.
@@ -42,8 +65,8 @@ func hasFiles(r *Record, dir string) bool {
 type ablationFile struct {
 	Axes   []ablationAxis `json:"axes"`
 	Rates  []string       `json:"learning_rates,omitempty"`
-	Config []KeyValue     `json:"config"`          // of the baseline
-	Given  []KeyValue     `json:"given,omitempty"` // of that, what is not a default: another mixer has other defaults
+	Config []KeyValue     `json:"config"` // of the baseline
+	Given  []string       `json:"given"`  // the words that it was made from
 }
 
 type ablationAxis struct {
@@ -52,12 +75,9 @@ type ablationAxis struct {
 }
 
 func (a *Ablation) describe() error {
-	f := ablationFile{Rates: a.Rates, Config: a.Base.complete}
+	f := ablationFile{Rates: a.Rates, Config: a.Base.complete, Given: a.Base.words()}
 	for _, ax := range a.Axes {
 		f.Axes = append(f.Axes, ablationAxis{ax.Name, ax.Values})
-	}
-	for _, key := range slices.Sorted(maps.Keys(a.Base.given)) {
-		f.Given = append(f.Given, KeyValue{key, a.Base.given[key]})
 	}
 	return writeJSON(filepath.Join(a.Dir, "ablation.json"), f)
 }
@@ -74,25 +94,40 @@ func ReadAblation(dir string) (*Ablation, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	a.Dir = dir
-	for i, e := range a.Cells {
-		a.Runs = append(a.Runs, make([]*Record, e.Int("seeds")))
-		for k := range a.Runs[i] {
-			r, err := ReadRecord(a.cellDir(i, e.Int("seed")+k))
-			if err != nil && !errors.Is(err, os.ErrNotExist) {
-				return nil, err
-			}
-			a.Runs[i][k] = r
-		}
-	}
-	return a, nil
+	return a, a.read()
 }
 
-func (f ablationFile) ablation() (*Ablation, error) {
-	given := f.Given
-	if given == nil {
-		given = f.Config
+// read takes the records that are in the ablation's folder.
+func (a *Ablation) read() error {
+	a.Runs = nil
+	for range a.Cells {
+		a.Runs = append(a.Runs, make([]*Record, a.Base.Int("seeds")))
 	}
-	base, err := rebuildFrom(given, f.Config, datasets.Open)
+	for _, p := range a.plan() {
+		r, err := ReadRecord(p.dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		a.Runs[p.cell][p.k] = r
+	}
+	return nil
+}
+
+// baseline is built from the words it was made from: a complete configuration
+// has options of the baseline's mixer that a cell's may lack.
+func (f *ablationFile) baseline() (*Experiment, error) {
+	if f.Given == nil { // written before there were such words
+		return (&Record{Config: f.Config}).experiment()
+	}
+	base, err := Parse(f.Given)
+	if err != nil {
+		return nil, err
+	}
+	return base, base.agrees(f.Config)
+}
+
+func (f *ablationFile) ablation() (*Ablation, error) {
+	base, err := f.baseline()
 	if err != nil {
 		return nil, err
 	}

@@ -26,11 +26,7 @@ func (s *Session) run(ctx context.Context, e *Experiment, seed uint64, dir strin
 
 // runFrom is run, continued if the record of its earlier part is given.
 func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir string, earlier *Record, tell progress) (r *Record, err error) {
-	t, err := s.trainer(e)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.reset(e, seed); err != nil {
+	if _, err := s.trainer(e); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -41,6 +37,18 @@ func (s *Session) runFrom(ctx context.Context, e *Experiment, seed uint64, dir s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
+	return s.runHeld(ctx, e, seed, dir, earlier, tell)
+}
+
+// runHeld is runFrom in a folder that is locked for it.
+func (s *Session) runHeld(ctx context.Context, e *Experiment, seed uint64, dir string, earlier *Record, tell progress) (r *Record, err error) {
+	t, err := s.trainer(e)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.reset(e, seed); err != nil {
+		return nil, err
+	}
 	begun, peak := time.Now(), beginPeak()
 	if r, err = s.newRecord(e, seed); err != nil {
 		return nil, err
@@ -89,10 +97,13 @@ func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *met
 	e, total := t.e, t.e.Int("steps")
 	tokens := float64(e.Int("batch") * e.Task.Info().T)
 	all := slices.Clone(kept)
-	saved := len(kept)
+	saved, savedAt, every, keep := len(kept), time.Now(), e.Int("save_every"), e.Int("keep")
+	if every == 0 { // checkpoints by the clock are for resume alone
+		keep = 1
+	}
 	save := func(step int) error {
-		saved = step
-		return errors.Join(metrics.f.Sync(), saveCheckpoint(dir, t.set, r.ConfigHash, step, e.Int("keep")))
+		saved, savedAt = step, time.Now()
+		return errors.Join(metrics.f.Sync(), saveCheckpoint(dir, t.set, r.ConfigHash, step, keep))
 	}
 	// The next batches are made while the device works.
 	batches := datasets.NewPrefetch(e.Task, datasets.Train, r.Seed, len(kept), e.Int("batch"), 1, 4)
@@ -123,9 +134,14 @@ func (s *Session) steps(ctx context.Context, t *trainer, r *Record, metrics *met
 		}
 		if bad := m.finite(); bad != nil {
 			r.Status, r.Reason = Diverged, fmt.Sprintf("step %d: %v", step, bad)
+			if every == 0 { // what is left must not depend on how fast the run was
+				if err := dropCheckpoints(dir); err != nil {
+					return err
+				}
+			}
 			break
 		}
-		if every := e.Int("save_every"); step == total || every > 0 && step%every == 0 {
+		if step == total || every > 0 && step%every == 0 || every == 0 && time.Since(savedAt) > s.saveAfter {
 			if err := save(step); err != nil {
 				return err
 			}

@@ -208,6 +208,9 @@ func TestAblationEndToEnd(t *testing.T) {
 		}
 	}
 	r := readRecord(t, filepath.Join(a.Dir, "0.5", "seed-1"))
+	if r.Repeatable != (s.choice.Platform == "go") {
+		t.Errorf("repeatable %v on %s", r.Repeatable, s.choice.Platform)
+	}
 	if r.Status != Finished || len(r.Evals) != 4 || r.Parameters == 0 || r.StateBytes == 0 || r.FLOPs == 0 {
 		t.Errorf("record: %+v", r)
 	}

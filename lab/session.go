@@ -23,16 +23,18 @@ type Session struct {
 	Backend  string // the request; "" leaves the choice open
 
 	console
-	be       compute.Backend
-	opened   string // the request that be answers
-	choice   backend.Choice
-	trainers map[string]*trainer
-	costs    map[string]model.Cost
+	saveAfter time.Duration // between checkpoints of a run with save_every=0
+	anyDevice bool          // hosts share the work: what another's has run is kept
+	be        compute.Backend
+	opened    string // the request that be answers
+	choice    backend.Choice
+	trainers  map[string]*trainer
+	costs     map[string]model.Cost
 }
 
 // NewSession returns a session that prints to the given writers.
 func NewSession(out, err io.Writer) *Session {
-	return &Session{Out: out, Err: err, trainers: map[string]*trainer{}, costs: map[string]model.Cost{}}
+	return &Session{Out: out, Err: err, saveAfter: 30 * time.Second, trainers: map[string]*trainer{}, costs: map[string]model.Cost{}}
 }
 
 // open chooses and opens the backend, once for each request that follows

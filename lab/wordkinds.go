@@ -35,9 +35,13 @@ var kinds = map[string]candidates{
 	"PRESET":       func([]string, string) []string { return presetNames() },
 	"key=value":    experimentWords,
 	"option=value": taskWords,
+	"BENCH":        benchNames,
+	"bench=value":  benchWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
 	"layers=N":     func(_ []string, p string) []string { return valueWords("layers", p, nil) },
-	"LR,LR":        nil, "x": nil, // ablate's VALUE offers x
+	"jobs=N":       func(_ []string, p string) []string { return valueWords("jobs", p, []string{"auto"}) },
+	"NAME":         nil, "TIME": nil, "SIZE": nil,
+	"LR,LR": nil, "x": nil, // ablate's VALUE offers x
 	"TEXT": nil, "T": nil, "K": nil, "P": nil,
 	"N": nil, "MB": nil, "FIELD": nil,
 }

@@ -3,6 +3,7 @@ package backend
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -129,6 +130,20 @@ func TestPlatformOf(t *testing.T) {
 	} {
 		if got := platformOf(path); got != want {
 			t.Errorf("platformOf(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestVisibleDevices(t *testing.T) {
+	for _, c := range []struct {
+		chosen string
+		all    int
+		want   []string
+	}{
+		{"", 2, []string{"0", "1"}}, {"", 0, []string{"0"}}, {"3", 8, []string{"3"}}, {"1, 0", 2, []string{"1", "0"}}, {"GPU-a,GPU-b", 2, []string{"GPU-a", "GPU-b"}},
+	} {
+		if got := visibleDevices(c.chosen, c.all); !slices.Equal(got, c.want) {
+			t.Errorf("CUDA_VISIBLE_DEVICES=%q of %d: %v, want %v", c.chosen, c.all, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package backend
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,24 @@ var nvidiaDevices = sync.OnceValue(func() []string {
 	}
 	return devices
 })
+
+// VisibleDevices lists the NVIDIA devices that this process may use, as
+// CUDA_VISIBLE_DEVICES names them.
+func VisibleDevices() []string {
+	return visibleDevices(os.Getenv("CUDA_VISIBLE_DEVICES"), len(nvidiaDevices()))
+}
+
+func visibleDevices(chosen string, all int) (out []string) {
+	for name := range strings.SplitSeq(chosen, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	for i := 0; chosen == "" && i < max(1, all); i++ { // there is one, or XLA would not have been chosen
+		out = append(out, strconv.Itoa(i))
+	}
+	return out
+}
 
 // cudaFlags completes XLA_FLAGS, which XLA reads when its first client is made. A
 // flag that is there already stays as it is.

@@ -39,6 +39,7 @@ func (l Loop) Run(body func(reads, fixed, carry []*Node) (next, written []*Node)
 	state := slices.Concat([]*Node{Const(g, first)}, l.Carry, l.Reads, l.Fixed)
 	c, r := 1+len(l.Carry), 1+len(l.Carry)+len(l.Reads)
 	var writes []shapes.Shape // known once the body is built
+	before := len(g.Nodes())
 	turn := NewClosure(g, func(g *Graph) []*Node {
 		s := parameters(g, state)
 		i := s[0]
@@ -51,6 +52,7 @@ func (l Loop) Run(body func(reads, fixed, carry []*Node) (next, written []*Node)
 		}
 		return out
 	})
+	repeated(g, before, len(g.Nodes()), l.Turns)
 	for _, s := range writes {
 		state = append(state, Zeros(g, s))
 	}

@@ -135,17 +135,3 @@ func GPU(g *Graph) bool {
 	p, ok := g.Backend().(interface{ PluginName() string })
 	return ok && !strings.Contains(p.PluginName(), "cpu")
 }
-
-// ProductFLOPs counts the matrix products of a graph, two operations for each
-// multiplication and addition. All products must be batches of matrices.
-func ProductFLOPs(g *Graph) float64 {
-	sum := 0.0
-	for _, n := range g.Nodes() {
-		if n.Type() == NodeTypeDotGeneral {
-			out := n.Shape()
-			inner := n.Inputs()[0].Shape().Size() / (out.Dim(0) * out.Dim(1))
-			sum += 2 * float64(out.Size()) * float64(inner)
-		}
-	}
-	return sum
-}
