@@ -13,6 +13,11 @@ func deltaRule(q, k, v, beta, logDecay *Node) delta.Inputs {
 	return delta.Inputs{Q: Scale(q), K: k, Erase: k, Write: v, Rate: beta, LogDecay: logDecay}
 }
 
+// correct runs deltaRule.
+func (c *Context) correct(q, k, v, beta, logDecay *Node) *Node {
+	return c.recur(deltaRule(q, k, v, beta, logDecay), beta, nil)
+}
+
 // freeKeys is deltaRule for keys of any norm. To divide k and v by some s > 0 and
 // multiply the rate by s² changes neither S nor o; with s = ‖k‖ the solve within a
 // chunk sees cosines instead of ratios of norms, which may be huge. s is held
