@@ -190,7 +190,11 @@ func (a *Ablation) Unfinished() []string {
 	return out
 }
 
-func folderName(value string) string { return strings.NewReplacer("/", "_", ",", "+").Replace(value) }
+// folderName spells a value without what shells and file systems take for
+// something else.
+func folderName(value string) string {
+	return strings.NewReplacer("/", "_", ",", "+", " ", "_", "->", "=", ":", "").Replace(value)
+}
 
 // writable makes sure that a folder can be made and written to, and leaves
 // nothing behind if it cannot.

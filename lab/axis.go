@@ -3,6 +3,8 @@ package lab
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +13,9 @@ type Axis struct {
 	Name, Doc string
 	Key       string   // canonical
 	Values    []string // tried if none are given
-	Mixer     string   // the mixer that has it, taken if the words name none; "" for any
+	// Mixer is the mixer that has it, and further key=value words: each is taken
+	// if the words do not say otherwise. "" for any.
+	Mixer string
 }
 
 // Axes lists the axes; a new one joins with its line here.
@@ -31,6 +35,17 @@ var Axes = []*Axis{
 	{"state", "states a channel", "mixer.d_state", []string{"4", "8", "16", "32"}, "kalman"},
 	{"readout", "read the filtered state or the prediction for the next token", "mixer.readout", []string{"posterior", "prior"}, "kalman"},
 	{"mixer", "the whole mixer", "mixer", []string{"kaczmarz", "gdn", "deltanet", "linear"}, ""},
+	{"route", "what layers pass to others: nothing, write errors or values, and controls", "route",
+		[]string{"none", "cler", "cler-h", "clvr", "self", "wide"}, twoLayers},
+	{"route_gamma", "CLER's gain Γ: one a layer, a head or a channel, or a gate on the value", "route.gamma", []string{"scalar", "head", "channel", "gate"}, twoLayers + " route=cler"},
+	{"route_from", "whose error CLER adds: the nearest lower layer's, or all lower ones'", "route.from", []string{"nearest", "mean", "softmax"}, twoLayers + " route=cler layers=3"},
+	{"route_error", "which error is routed: as it is written, or before the write gate", "route.error", []string{"written", "bare"}, twoLayers + " route=cler-h"},
+	{"route_rank", "rank of CLVR's projection into the residual stream; 0 is full", "route.rank", []string{"0", "4", "16"}, twoLayers + " route=clvr"},
+	{"hybrid", "which layers are attention: none, every third, second, all but the last, or all", "mixer",
+		[]string{"gdn", "gdn every 3rd softmax", "gdn every 2nd softmax", "softmax: last softmax->gdn", "softmax"}, "gdn layers=3 task=palindrome"},
+	{"forget", "decay of the delta rule's state: none, one a head or one a key channel", "mixer.forget", []string{"none", "scalar", "channel"}, "delta task=palindrome"},
+	{"erase", "gate on what the delta rule erases: nothing is, one a head or one a key channel", "mixer.erase", []string{"none", "scalar", "channel"}, "delta write=channel task=palindrome"},
+	{"write", "gate on what the delta rule writes: none, one a head or one a value channel", "mixer.write", []string{"none", "scalar", "channel"}, "delta write=scalar task=palindrome"},
 	{"depth", "number of blocks", "layers", []string{"1", "2", "4"}, ""},
 	{"width", "model width", "width", []string{"16", "32", "64"}, ""},
 	{"optimizer", "what updates the hidden matrices", "optimizer", []string{"adamw", "muon", "normuon"}, ""},
@@ -39,6 +54,10 @@ var Axes = []*Axis{
 	{"accumulate", "parts of a batch whose gradients are added up", "accumulate", []string{"1", "2", "4"}, ""},
 	rateAxis,
 }
+
+// twoLayers is a stack with something to route, on a task that one layer of its
+// kind does not master.
+const twoLayers = "gdn layers=2 task=palindrome"
 
 // FindAxis returns the axis of that name, or an error that lists the known.
 func FindAxis(name string) (*Axis, error) {
@@ -57,26 +76,56 @@ var rateAxis = &Axis{"lr", "peak learning rate", "lr", []string{"0.001", "0.003"
 
 // baseline makes the experiment that the cells of the axes differ from.
 func baseline(words []string, axes ...Varied) (*Experiment, error) {
-	of := ""
-	for _, ax := range axes {
-		if ax.Mixer != "" && of != "" && ax.Mixer != of && !namesMixer(words) {
-			return nil, fmt.Errorf("axis %s is of mixer %s and axis %s of another: name mixers that have both, as mixer=%s,%s layers=2", axes[0].Name, of, ax.Name, of, ax.Mixer)
-		}
-		of = cmp.Or(ax.Mixer, of)
+	given := fileKeys(words)
+	for _, w := range words {
+		key, _, _ := strings.Cut(w, "=")
+		given = append(given, key)
 	}
-	if of != "" && !namesMixer(words) {
-		words = append([]string{"mixer=" + of}, words...)
+	for _, key := range given {
+		_, bare, _ := strings.Cut(key, ".")
+		given = append(given, bare)
+	}
+	named, of := namesMixer(words), ""
+	own := map[string]string{}
+	for _, ax := range axes {
+		defaults, one := ax.words()
+		if one != "" && of != "" && one != of && !named {
+			return nil, fmt.Errorf("axis %s is of mixer %s and axis %s of another: name mixers that have both, as mixer=%s,%s layers=2", axes[0].Name, of, ax.Name, of, one)
+		}
+		of = cmp.Or(one, of)
+		for key, value := range defaults {
+			own[key] = cmp.Or(own[key], value) // of two axes the first counts
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(own)) {
+		// Another mixer may not have what this one needs.
+		if ofMixer := options.Find(key) == nil && !strings.Contains(key, "."); !slices.Contains(given, key) && !(named && ofMixer) {
+			words = append([]string{key + "=" + own[key]}, words...)
+		}
 	}
 	return Parse(words)
 }
 
-// covers tells whether the axis may change a key. Another mixer, optimizer or
-// schedule brings its own options with it.
+// words are the axis's own, by key, and its mixer.
+func (a *Axis) words() (own map[string]string, mixer string) {
+	own = map[string]string{}
+	for i, w := range strings.Fields(a.Mixer) {
+		if i == 0 {
+			mixer, w = w, "mixer="+w
+		}
+		key, value, _ := strings.Cut(w, "=")
+		own[key] = value // the last of a key counts
+	}
+	return own, mixer
+}
+
+// covers tells whether the axis may change a key. Another mixer, router,
+// optimizer or schedule brings its own options with it.
 func (a *Axis) covers(key string) bool {
 	if c := chooserOf(key); c != nil && c.key == a.Key {
 		return true
 	}
-	return key == a.Key || a.Key == "mixer" && strings.HasPrefix(key, "mixer.") || strings.HasPrefix(key, a.Key+"@")
+	return key == a.Key || (a.Key == "mixer" || a.Key == "route") && strings.HasPrefix(key, a.Key+".") || strings.HasPrefix(key, a.Key+"@")
 }
 
 // cell returns the baseline with one value of the axis. It refuses a cell that

@@ -34,6 +34,8 @@ func init() { // in init because help refers to the table
 		{"learn", []*Command{
 			{"help", "[COMMAND] | --markdown", "list the commands, or the keys of one", help},
 			{"mixers", "[MIXER,...]", "list the mixers, or the options of some", listMixers},
+			{"hybrids", "[PATTERN] [layers=N]", "list published stacks of several mixers, or the layers of a pattern", listHybrids},
+			{"routers", "[ROUTER,...]", "list what passes values and errors between layers, or the options of some", listRouters},
 			{"tasks", "[TASK]", "list the tasks, or the options and presets of one", listTasks},
 		}},
 		{"run", []*Command{

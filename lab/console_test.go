@@ -335,7 +335,7 @@ func TestLongLine(t *testing.T) {
 	if status != 1 || !strings.HasPrefix(errs, "stdin:2: unknown command") || len(errs) > 1000 {
 		t.Errorf("status %d, %s", status, errs)
 	}
-	if out, errs, status := piped(t, "set mixer='"+strings.Repeat(" ", 50_000)+"gdn'\n"); status != 1 {
+	if out, errs, status := piped(t, "set mixer='"+strings.Repeat(" ", 50_000)+"gdn,'\n"); status != 1 || len(errs) > 1000 {
 		t.Errorf("status %d, %s %s", status, out, errs)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/kalmarz/kalmarz/layers/model"
 	"github.com/kalmarz/kalmarz/layers/optim"
 	"github.com/kalmarz/kalmarz/layers/option"
+	"github.com/kalmarz/kalmarz/layers/route"
 )
 
 var (
@@ -27,14 +28,15 @@ var (
 	nonNegative = [2]float64{0, math.Inf(1)}
 )
 
-// options are the keys of every experiment. The task's own keys are task.NAME
-// and the mixers' mixer.NAME.
+// options are the keys of every experiment. The task's own keys are task.NAME,
+// the mixers' mixer.NAME and the router's route.NAME.
 var options = option.Set{
 	{Name: "task", Kind: option.Word, Default: "mqar", Help: "what is learned; tasks lists them"},
-	{Name: "mixer", Kind: option.Word, Default: "kaczmarz", Help: "the blocks' mixers, in turn if several are given with commas; mixers lists them"},
+	{Name: "mixer", Kind: option.Word, Default: "kaczmarz", Help: "the blocks' mixers: one, several in turn with commas, or a pattern; mixers and hybrids list them"},
 	{Name: "width", Kind: option.Int, Default: 32, Range: positive, Help: "model width"},
 	{Name: "layers", Kind: option.Int, Default: 1, Range: [2]float64{1, 1024}, Help: "blocks"},
 	{Name: "mlp", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "hidden width of each block's SwiGLU; 0 = none"},
+	{Name: "route", Kind: option.Word, Default: "none", Choices: route.Names(), Help: "what layers pass to others besides the residual stream; routers lists them"},
 	{Name: "sizes", Kind: option.Word, Default: "lab", Choices: []string{"lab", "own"}, Help: "widths of the mixers' heads: small ones for a laboratory, or each mixer's own"},
 	{Name: "norm_eps", Kind: option.Float, Default: 1e-5, Range: nonNegative, Help: "ε of the RMSNorms"},
 	{Name: "tied", Kind: option.Bool, Default: false, Help: "the head is the embedding's transpose"},
@@ -118,11 +120,11 @@ func build(raw map[string]string) (*Experiment, error) { return buildWith(raw, d
 // buildWith is build with another way to open the task.
 func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	e := &Experiment{given: map[string]string{}, chosen: map[string]option.Values{}, live: map[string]bool{}}
-	taskKind, kinds, err := kindsOf(raw)
+	taskKind, pattern, kinds, err := kindsAndPattern(raw)
 	if err != nil {
 		return nil, err
 	}
-	top, task, mix := map[string]string{}, map[string]string{}, map[string]string{}
+	top, task, mix, routing := map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}
 	training := map[string]map[string]string{"optimizer": {}, "schedule": {}}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		canonical, err := resolve(key, taskKind, kinds)
@@ -141,10 +143,13 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 			task[name] = raw[key]
 		case chooserOf(group) != nil:
 			training[group][name] = raw[key]
+		case group == "route":
+			routing[name] = raw[key]
 		default:
 			mix[name] = raw[key]
 		}
 	}
+	top["mixer"] = pattern.String()
 	if e.Values, err = options.Parse("experiment", top); err != nil {
 		return nil, err
 	}
@@ -161,8 +166,9 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	if c := e.Int("chunk"); c&(c-1) != 0 {
 		return nil, fmt.Errorf("experiment: chunk = %d: must be a power of two", c)
 	}
-	if n := e.Int("layers"); len(kinds) > n {
-		return nil, fmt.Errorf("experiment: mixer = %s: %d mixers for layers = %d", e.Word("mixer"), len(kinds), n)
+	layers, err := layersOf(pattern, e.Int("layers"), kinds, mix)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := e.Lengths(); err != nil {
 		return nil, err
@@ -185,10 +191,13 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	if e.Word("sizes") == "lab" {
 		useLabSizes(kinds, mix)
 	}
-	if err := e.buildModel(kinds, mix); err != nil {
+	if err := e.buildModel(layers, mix, routing); err != nil {
 		return nil, err
 	}
 	for _, o := range options {
+		if o.Name == "route" && e.Word("route") == "none" {
+			continue
+		}
 		e.complete = append(e.complete, KeyValue{o.Name, option.Format(e.Values[o.Name])})
 	}
 	for _, c := range choosers {
@@ -197,18 +206,24 @@ func buildWith(raw map[string]string, open opener) (*Experiment, error) {
 	for _, o := range taskKind.Options {
 		e.complete = append(e.complete, KeyValue{"task." + o.Name, option.Format(e.Task.Info().Values[o.Name])})
 	}
-	return e, e.describeMixers(kinds, mix)
+	if err := e.describeMixers(kinds, mix); err != nil {
+		return nil, err
+	}
+	if err := e.describeLayers(layers, mix); err != nil {
+		return nil, err
+	}
+	return e, e.describeRoute(routing)
 }
 
-func (e *Experiment) buildModel(kinds []*mixer.Kind, mix map[string]string) error {
+func (e *Experiment) buildModel(layers []*mixer.Kind, mix, routing map[string]string) error {
 	info := e.Task.Info()
 	c := model.Config{
 		Vocab: info.Vocab, Classes: info.Classes, Width: e.Int("width"), MLP: e.Int("mlp"),
 		NormEps: e.Float("norm_eps"), Tied: e.Bool("tied"), FromLast: info.FromLast, BFloat16: e.Word("precision") == "bf16",
+		Route: e.Word("route"), RouteOptions: routing,
 	}
-	for i := range e.Int("layers") {
-		k := kinds[i%len(kinds)]
-		c.Layers = append(c.Layers, model.Layer{Mixer: k.Name, Options: optionsOf(k, mix)})
+	for i, k := range layers {
+		c.Layers = append(c.Layers, model.Layer{Mixer: k.Name, Options: optionsOf(k, i, mix)})
 	}
 	var err error
 	e.Model, err = model.New(c)
@@ -235,11 +250,8 @@ func useLabSizes(kinds []*mixer.Kind, mix map[string]string) {
 // mixers share a model.
 func (e *Experiment) describeMixers(kinds []*mixer.Kind, mix map[string]string) error {
 	seen := map[string]bool{}
-	for i, k := range kinds {
-		if slices.Index(kinds, k) < i {
-			continue
-		}
-		values, err := k.Options.Parse("mixer "+k.Name, optionsOf(k, mix))
+	for _, k := range kinds {
+		values, err := k.Options.Parse("mixer "+k.Name, optionsOf(k, -1, mix))
 		if err != nil {
 			return err
 		}
@@ -260,18 +272,6 @@ func (e *Experiment) describeMixers(kinds []*mixer.Kind, mix map[string]string) 
 		}
 	}
 	return nil
-}
-
-// optionsOf are a mixer's options among those of all mixers: "heads" is for every
-// mixer that has it, and "heads@gdn" for gdn before that.
-func optionsOf(k *mixer.Kind, mix map[string]string) map[string]string {
-	out := only(mix, k.Options)
-	for key, value := range mix {
-		if name, of, _ := strings.Cut(key, "@"); of == k.Name {
-			out[name] = value
-		}
-	}
-	return out
 }
 
 func only(given map[string]string, declared option.Set) map[string]string {

@@ -31,6 +31,18 @@ func TestBadInput(t *testing.T) {
 		{"task=mqarr", `unknown task "mqarr" (did you mean mqar?): known are `},
 		{"mixer=gdnn", `unknown mixer "gdnn" (did you mean gdn?): known are `},
 		{"mixer=gdn,kda", "experiment: mixer = gdn,kda: 2 mixers for layers = 1"},
+		{"mixer=gdn,,kda", "mixer = gdn,,kda: column 5: \",\": expected a mixer's name"},
+		{"mixer=2xgdn,1xkdaa", "mixer: column 7: unknown mixer \"kdaa\" (did you mean kda?): known are "},
+		{"heads@2=1", "mixer.heads@2: there is no layer 2: must be in [1, 1]"},
+		{"heads@0=1", "mixer.heads@0: there is no layer 0: must be in [1, 1]"},
+		{"layers=2 mixer=gdn,softmax gate@1=off", "layer 1: mixer gdn: gate = off: must be one of silu, sigmoid, none"},
+		{"layers=2 mixer=gdn,softmax theta@1=2", "mixer.theta@1: layer 1 is gdn, which has no theta"},
+		{"steps@1=2", "steps@1: only a mixer's option can be of one layer"},
+		{"route=clear", "experiment: route = clear: must be one of none, cler"},
+		{"route=cler", "route cler: needs 2 or more layers of the delta rule"},
+		{"route.gamma=head", "route none: takes no options, not gamma"},
+		{"route.gama=head", `unknown key "route.gama" (did you mean route.gamma?)`},
+		{"layers=2 route=clvr route.gamma=head", "route clvr: unknown option \"gamma\": known are hosts"},
 		{"eta=-0.1", "layer 1: mixer kaczmarz: eta = -0.1: must be in [0, 2] or learned"},
 		{"eta=2.1", "layer 1: mixer kaczmarz: eta = 2.1: must be in [0, 2] or learned"},
 		{"eps=-1", "layer 1: mixer kaczmarz: eps = -1: must be a number >= 0"},
@@ -73,10 +85,10 @@ func TestBadInput(t *testing.T) {
 // complete configuration must change in that key alone, so no key is ignored
 // on its way into the configuration.
 func TestEveryKeyMatters(t *testing.T) {
-	base := parse(t, "layers=2 mixer=gdn,softmax mlp=8")
+	base := parse(t, "layers=3 mixer=gdn,softmax heads@2=1 mlp=8 route=cler")
 	changed := 0
 	for _, kv := range base.Complete() {
-		for _, other := range []string{"8", "0.5", "true", "false", "none", "sigmoid", "recurrent", "normal", "ones", "own", "zero", "2,4"} {
+		for _, other := range []string{"8", "0.5", "true", "false", "none", "sigmoid", "recurrent", "normal", "ones", "own", "zero", "2,4", "rms", "bare", "head", "mean"} {
 			if other == kv.Value {
 				continue
 			}

@@ -33,6 +33,9 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 		change   func(a *delta.Arrays)
 	}{
 		{"delta rule", 64, 0, 0, true, nil},
+		{"delta rule by rates", 64, 0, 0, true, byRate},
+		{"delta by rates, a decay a head", 128, 1, 0.5, true, byRate},
+		{"delta by rates, strong decay", 64, 1, 20, true, byRate},
 		{"delta, a decay a head", 128, 1, 0.5, true, nil},
 		{"delta, wide heads", 256, 1, 0.5, true, nil},
 		{"delta, strong decay", 64, 1, 20, true, nil},
@@ -54,7 +57,7 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 			n := B * T * H * p.width
 			random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
 			d := &delta.Result{O: random(n), State: random(B * H * p.width * p.width), U: random(n)}
-			for _, x := range [][]float64{a.Q, a.Key, a.Write, a.Erase, a.LogDecay, a.State, d.O, d.State, d.U} {
+			for _, x := range [][]float64{a.Q, a.Key, a.Write, a.Erase, a.Rate, a.LogDecay, a.State, d.O, d.State, d.U} {
 				copy(x, triton.FromFloat64(dtype, x, len(x)).Float64())
 			}
 			limit := kernels.Registry[0].Tolerance[dtype]
@@ -81,6 +84,8 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 	}
 	return nil
 }
+
+func byRate(a *delta.Arrays) { a.ByRate(rand.New(rand.NewPCG(43, 44))) }
 
 // sameKeys gives all tokens one key and replaces its value each time: β = 1, where
 // a series in place of the inverse would lose all digits.

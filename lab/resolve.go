@@ -10,8 +10,8 @@ import (
 )
 
 // resolve returns a key's canonical form: an experiment's own key as it is, an
-// option of the task as task.KEY, one of the mixers as mixer.KEY, one of what
-// trains them as optimizer.KEY or schedule.KEY.
+// option of the task as task.KEY, one of the mixers as mixer.KEY, one of the
+// router as route.KEY, one of what trains them as optimizer.KEY or schedule.KEY.
 func resolve(key string, task *datasets.Kind, kinds []*mixer.Kind) (string, error) {
 	var known, matches []string
 	for _, o := range options {
@@ -33,6 +33,19 @@ func resolve(key string, task *datasets.Kind, kinds []*mixer.Kind) (string, erro
 		for _, canonical := range choosers[i].all() {
 			match(canonical)
 		}
+	}
+	for _, name := range routeKeys() {
+		known = append(known, name)
+		if name == key {
+			return key, nil // only by its whole name
+		}
+	}
+	if name, layer, ok := layerOf(key); ok {
+		canonical, err := resolve(name, task, kinds)
+		if err == nil && !strings.HasPrefix(canonical, "mixer.") {
+			err = fmt.Errorf("%s: only a mixer's option can be of one layer", key)
+		}
+		return fmt.Sprintf("%s@%d", canonical, layer), err
 	}
 	match("task.preset")
 	for _, o := range task.Options {

@@ -10,6 +10,7 @@ import (
 	"github.com/kalmarz/kalmarz/datasets"
 	"github.com/kalmarz/kalmarz/lab/backend"
 	"github.com/kalmarz/kalmarz/layers/mixer"
+	"github.com/kalmarz/kalmarz/layers/model"
 )
 
 // placeKeys say where an experiment runs and its results go, not what it is.
@@ -144,7 +145,11 @@ func chosen(words []string) (*datasets.Kind, []*mixer.Kind) {
 		return nil, nil
 	}
 	var kinds []*mixer.Kind
-	for _, name := range strings.Split(value["mixer"], ",") {
+	pattern, err := model.ParsePattern(value["mixer"])
+	if err != nil {
+		return task, nil
+	}
+	for _, name := range pattern.Names() {
 		if k, err := mixer.Find(name); err == nil {
 			kinds = append(kinds, k)
 		}

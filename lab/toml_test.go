@@ -16,6 +16,8 @@ func TestTOMLRoundTrip(t *testing.T) {
 	cases := []string{
 		"layers=3 mixer=gdn,softmax,kaczmarz mlp=8 mixer.heads@softmax=4 conv=2 eps=0.5",
 		"layers=4 mixer=kaczmarz,gdn,kaczmarz,gdn sizes=own width=64",
+		"layers=3 mixer=2xgdn,softmax heads@2=4 heads@softmax=4 route=cler-h route.rank=3 route.detach=true",
+		"layers=4 mixer=kimi",
 		"eta=0.5 lr=1 wd=0 lengths=1,3 seed=2147483647 tied=true",
 	}
 	for _, k := range mixer.Registry {

@@ -91,7 +91,7 @@ func fromTOML(file string, content []byte, words map[string]string) (*Experiment
 	for _, e := range entries {
 		key, ok := e.key()
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: unknown key %s: top-level keys, [optimizer], [schedule], [task], [mixer] and [mixer.NAME] are known", file, e.line, strings.Join(e.path, "."))
+			return nil, fmt.Errorf("%s:%d: unknown key %s: top-level keys, [optimizer], [schedule], [task], [mixer], [mixer.NAME], [mixer.LAYER] and [route] are known", file, e.line, strings.Join(e.path, "."))
 		}
 		canonical, err := resolve(key, task, kinds)
 		if err != nil {

@@ -10,11 +10,18 @@ import (
 
 	"github.com/kalmarz/kalmarz/datasets"
 	"github.com/kalmarz/kalmarz/layers/mixer"
+	"github.com/kalmarz/kalmarz/layers/model"
 	"github.com/kalmarz/kalmarz/layers/option"
 )
 
 // kindsOf finds the kinds of task and mixers that are named, or the defaults.
 func kindsOf(named map[string]string) (*datasets.Kind, []*mixer.Kind, error) {
+	task, _, kinds, err := kindsAndPattern(named)
+	return task, kinds, err
+}
+
+// kindsAndPattern is kindsOf with the stack that the mixers are of.
+func kindsAndPattern(named map[string]string) (*datasets.Kind, *model.Pattern, []*mixer.Kind, error) {
 	word := func(key string) string {
 		if v, ok := named[key]; ok {
 			return v
@@ -23,17 +30,14 @@ func kindsOf(named map[string]string) (*datasets.Kind, []*mixer.Kind, error) {
 	}
 	task, err := findTask(word("task"))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	var kinds []*mixer.Kind
-	for _, name := range strings.Split(word("mixer"), ",") {
-		k, err := findMixer(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		kinds = append(kinds, k)
+	pattern, err := model.ParsePattern(word("mixer"))
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return task, kinds, nil
+	kinds, err := mixersOf(pattern)
+	return task, pattern, kinds, err
 }
 
 // findOption returns the declaration of a canonical key.
@@ -48,10 +52,13 @@ func findOption(key string, task *datasets.Kind, kinds []*mixer.Kind) *option.Op
 		return task.Options.Find(name)
 	case chooserOf(key) != nil:
 		return chooserOf(key).find(name)
+	case group == "route":
+		return routeOption(name)
 	}
+	_, _, layer := layerOf(name)
 	name, of, one := strings.Cut(name, "@")
 	for _, k := range kinds {
-		if o := k.Options.Find(name); o != nil && (!one || k.Name == of) {
+		if o := k.Options.Find(name); o != nil && (!one || layer || k.Name == of) {
 			return o
 		}
 	}
@@ -70,7 +77,7 @@ func (e tomlEntry) key() (string, bool) {
 	switch n := len(e.path); {
 	case n == 1:
 		return group, true
-	case group != "task" && group != "mixer" && chooserOf(group) == nil:
+	case group != "task" && group != "mixer" && group != "route" && chooserOf(group) == nil:
 		return "", false
 	case n == 2 && e.path[1] == "name":
 		return group, true

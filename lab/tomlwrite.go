@@ -10,7 +10,8 @@ import (
 
 // TOML writes the experiment as a file that Parse reads back, complete with
 // defaults: top-level keys, then the tables of optimizer and schedule, of the
-// task, of all mixers, and of mixers that differ from these.
+// task, of all mixers, of mixers and layers that differ from these, and of the
+// router.
 func (e *Experiment) TOML() (string, error) {
 	task, kinds, err := kindsOf(map[string]string{"task": e.Word("task"), "mixer": e.Word("mixer")})
 	if err != nil {
@@ -29,7 +30,7 @@ func (e *Experiment) TOML() (string, error) {
 		group, name, dotted := strings.Cut(kv.Key, ".")
 		table := ""
 		switch key, of, one := strings.Cut(name, "@"); {
-		case kv.Key == "task" || kv.Key == "mixer" || chooserOf(kv.Key) != nil && !dotted:
+		case kv.Key == "task" || kv.Key == "mixer" || kv.Key == "route" || chooserOf(kv.Key) != nil && !dotted:
 			table, name = kv.Key, "name"
 		case !dotted:
 			name = group
@@ -40,7 +41,7 @@ func (e *Experiment) TOML() (string, error) {
 		}
 		if tables[table] == nil {
 			tables[table] = &strings.Builder{}
-			if strings.HasPrefix(table, "mixer.") {
+			if strings.HasPrefix(table, "mixer.") || table == "route" {
 				order = append(order, table)
 			}
 		}

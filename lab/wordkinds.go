@@ -10,6 +10,7 @@ import (
 	"github.com/kalmarz/kalmarz/datasets"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/option"
+	"github.com/kalmarz/kalmarz/layers/route"
 )
 
 // candidates gives the words that may stand where partial is, after words of
@@ -20,6 +21,8 @@ type candidates func(words []string, partial string) []string
 // them; nil where nothing can. A declaration A|B offers its own words.
 var kinds = map[string]candidates{
 	"MIXER":        listed(mixerNames),
+	"ROUTER":       listed(route.Names),
+	"PATTERN":      func(_ []string, p string) []string { return stackWords(p) },
 	"TASK":         func([]string, string) []string { return datasets.Names() },
 	"AXIS":         firstAxis,
 	"VALUE":        axisValues,
@@ -35,6 +38,7 @@ var kinds = map[string]candidates{
 	"BENCH":        benchNames,
 	"bench=value":  benchWords,
 	"backend=NAME": func(_ []string, p string) []string { return valueWords("backend", p, backends) },
+	"layers=N":     func(_ []string, p string) []string { return valueWords("layers", p, nil) },
 	"jobs=N":       func(_ []string, p string) []string { return valueWords("jobs", p, []string{"auto"}) },
 	"NAME":         nil, "TIME": nil, "SIZE": nil,
 	"LR,LR": nil, "x": nil, // ablate's VALUE offers x
@@ -114,7 +118,7 @@ func experimentWords(words []string, partial string) []string {
 	offer := func(key string, o option.Option) {
 		_, bare, dotted := strings.Cut(key, ".")
 		if dotted && !strings.Contains(prefix, ".") {
-			if _, err := resolve(bare, task, mixers); err == nil && options.Find(bare) == nil {
+			if whole, err := resolve(bare, task, mixers); err == nil && whole == key && options.Find(bare) == nil {
 				key = bare
 			}
 		}
@@ -144,6 +148,9 @@ func experimentWords(words []string, partial string) []string {
 				offer("mixer."+o.Name, o)
 			}
 		}
+		for _, o := range chosenRouter(words) {
+			offer("route."+o.Name, o)
+		}
 	}
 	return out
 }
@@ -167,7 +174,7 @@ func optionValues(key string, o option.Option, partial string) []string {
 	case key == "task":
 		return datasets.Names()
 	case key == "mixer":
-		return listed(mixerNames)(nil, value)
+		return stackWords(value)
 	case key == "out":
 		return files(nil, value)
 	case o.Kind == option.Bool && o.Default != nil:

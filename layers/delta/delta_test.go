@@ -31,7 +31,10 @@ func graphOf(a *Arrays, form func(Inputs) Outputs) (fn func([]*Node) []*Node, in
 	add(a.Q, a.B, a.T, a.H, a.K)
 	add(a.Key, a.B, a.T, a.H, a.K)
 	add(a.Write, a.B, a.T, a.H, a.V)
-	add(a.Erase, a.B, a.T, a.H, a.K)
+	if !a.shared() {
+		add(a.Erase, a.B, a.T, a.H, a.K)
+	}
+	add(a.Rate, a.B, a.T, a.H)
 	if a.LogDecay != nil {
 		if a.decays() == 1 {
 			add(a.LogDecay, a.B, a.T, a.H)
@@ -49,7 +52,12 @@ func graphOf(a *Arrays, form func(Inputs) Outputs) (fn func([]*Node) []*Node, in
 			}
 			return
 		}
-		in.Erase, in.LogDecay, in.State = take(a.Erase != nil), take(a.LogDecay != nil), take(a.State != nil)
+		if a.shared() {
+			in.Erase = in.K
+		} else {
+			in.Erase = take(a.Erase != nil)
+		}
+		in.Rate, in.LogDecay, in.State = take(a.Rate != nil), take(a.LogDecay != nil), take(a.State != nil)
 		o := form(in)
 		return []*Node{o.O, o.State, o.U}
 	}, ins
@@ -57,8 +65,8 @@ func graphOf(a *Arrays, form func(Inputs) Outputs) (fn func([]*Node) []*Node, in
 
 func (a *Arrays) inputs() [][]float64 {
 	var out [][]float64
-	for _, x := range [][]float64{a.Q, a.Key, a.Write, a.Erase, a.LogDecay, a.State} {
-		if x != nil {
+	for i, x := range [][]float64{a.Q, a.Key, a.Write, a.Erase, a.Rate, a.LogDecay, a.State} {
+		if x != nil && (i != 3 || !a.shared()) {
 			out = append(out, x)
 		}
 	}
@@ -97,7 +105,10 @@ func TestFormsAgreeWithReference(t *testing.T) {
 		for _, erase := range few([]bool{true, false}, decays > 0) {
 			for _, T := range few([]int{1, 2, C - 1, C, C + 1, 2*C + 3}, C+1) {
 				a := problem(rng, 2, T, 2, 5, 3, decays, 0.3, erase, T%2 == 1)
-				name := fmt.Sprintf("decays=%d erase=%v T=%d", decays, erase, T)
+				if erase && T == C+1 {
+					a.ByRate(rng)
+				}
+				name := fmt.Sprintf("decays=%d erase=%v T=%d rates=%v", decays, erase, T, a.Rate != nil)
 				if T <= C+1 && slices.Contains(few([]int{0, 1, 5}, 1), decays) {
 					compare(t, name+" recurrent", a, dtypes.Float64, Recurrent, 1e-12, 1e-12)
 				}

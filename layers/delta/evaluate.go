@@ -33,8 +33,12 @@ func Evaluate(be compute.Backend, dtype dtypes.DType, form Form, a *Arrays, d *R
 		{a.Key, []int{a.B, a.T, a.H, a.K}, &g.Key},
 		{a.Write, []int{a.B, a.T, a.H, a.V}, &g.Write},
 		{a.Erase, []int{a.B, a.T, a.H, a.K}, &g.Erase},
+		{a.Rate, []int{a.B, a.T, a.H}, &g.Rate},
 		{a.LogDecay, decayDims, &g.LogDecay},
 		{a.State, []int{a.B, a.H, a.K, a.V}, &g.State},
+	}
+	if a.shared() {
+		slots[3].values = nil
 	}
 	var ins []check.Array
 	for _, s := range slots {
@@ -55,7 +59,10 @@ func Evaluate(be compute.Backend, dtype dtypes.DType, form Form, a *Arrays, d *R
 				next++
 			}
 		}
-		o := Run(Inputs{Q: nodes[0], K: nodes[1], Write: nodes[2], Erase: nodes[3], LogDecay: nodes[4], State: nodes[5]}, form)
+		if a.shared() {
+			nodes[3] = nodes[1]
+		}
+		o := Run(Inputs{Q: nodes[0], K: nodes[1], Write: nodes[2], Erase: nodes[3], Rate: nodes[4], LogDecay: nodes[5], State: nodes[6]}, form)
 		return []*Node{o.O, o.State, o.U}
 	}, ins, weights)
 	if err != nil {
@@ -92,7 +99,7 @@ func Errors(got, want *Result, grad, wantGrad *Arrays) (value, gradient float64,
 		got, want []float64
 	}{
 		{"q", grad.Q, wantGrad.Q}, {"k", grad.Key, wantGrad.Key}, {"erase", grad.Erase, wantGrad.Erase},
-		{"write", grad.Write, wantGrad.Write}, {"log-decay", grad.LogDecay, wantGrad.LogDecay}, {"state", grad.State, wantGrad.State},
+		{"write", grad.Write, wantGrad.Write}, {"rate", grad.Rate, wantGrad.Rate}, {"log-decay", grad.LogDecay, wantGrad.LogDecay}, {"state", grad.State, wantGrad.State},
 	} {
 		if x.got == nil {
 			continue
@@ -127,6 +134,15 @@ func Random(rng *rand.Rand, B, T, H, K, V, decays int, strength float64, erase b
 	}
 	for range n * decays {
 		a.LogDecay = append(a.LogDecay, -strength*rng.Float64())
+	}
+	return a
+}
+
+// ByRate makes the keys erase, too, and writes what is left at random rates.
+func (a *Arrays) ByRate(rng *rand.Rand) *Arrays {
+	a.Erase, a.Rate = a.Key, make([]float64, a.B*a.T*a.H)
+	for i := range a.Rate {
+		a.Rate[i] = rng.Float64()
 	}
 	return a
 }

@@ -3,14 +3,17 @@ package delta
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Arrays is one problem in float64: the recurrence's inputs, row-major.
 type Arrays struct {
 	B, T, H, K, V int
 	Q, Key        []float64 // [B,T,H,K]; queries are scaled already
-	Erase         []float64 // [B,T,H,K], or nil for none
+	Erase         []float64 // [B,T,H,K], or nil for none; it may be Key itself, whose gradient then counts both
 	Write         []float64 // [B,T,H,V]
+	Rate          []float64 // [B,T,H], or nil for 1: u = rate (write - S̃ᵀ erase)
 	LogDecay      []float64 // nil, [B,T,H] or [B,T,H,K]; at most 0
 	State         []float64 // [B,H,K,V] before the first token; nil for zeros
 }
@@ -42,6 +45,7 @@ func (a *Arrays) Check() error {
 		{"k", a.Key, false, []int{n * a.K}},
 		{"erase", a.Erase, true, []int{n * a.K}},
 		{"write", a.Write, false, []int{n * a.V}},
+		{"rate", a.Rate, true, []int{n}},
 		{"log-decay", a.LogDecay, true, []int{n, n * a.K}},
 		{"state", a.State, true, []int{a.B * a.H * a.K * a.V}},
 	} {
@@ -66,6 +70,9 @@ func (a *Arrays) Check() error {
 	return nil
 }
 
+// shared tells whether keys erase, too.
+func (a *Arrays) shared() bool { return len(a.Erase) > 0 && &a.Erase[0] == &a.Key[0] }
+
 // head is one (batch row, head) of a problem, with its states kept.
 type head struct {
 	a      *Arrays
@@ -88,6 +95,27 @@ func (x *head) alpha(t, i int) float64 {
 		return math.Exp(x.row(x.a.LogDecay, t, 1)[0])
 	}
 	return math.Exp(x.row(x.a.LogDecay, t, x.a.K)[i])
+}
+
+// rate returns how much of the way a token writes.
+func (x *head) rate(t int) float64 {
+	if x.a.Rate == nil {
+		return 1
+	}
+	return x.row(x.a.Rate, t, 1)[0]
+}
+
+// errorAt sets y to z_t - S̃ᵀ e_t for the state s = S̃_t.
+func (x *head) errorAt(t int, s, y []float64) {
+	copy(y, x.row(x.a.Write, t, x.a.V))
+	if x.a.Erase == nil {
+		return
+	}
+	for i, e := range x.row(x.a.Erase, t, x.a.K) {
+		for j := range y {
+			y[j] -= s[i*x.a.V+j] * e
+		}
+	}
 }
 
 // Reference evaluates the recurrence token by token in float64.
@@ -125,13 +153,9 @@ func (x *head) forward(r *Result) {
 			}
 		}
 		x.before = append(x.before, append([]float64{}, s...))
-		copy(u, x.row(x.a.Write, t, V))
-		if x.a.Erase != nil {
-			for i, e := range x.row(x.a.Erase, t, K) {
-				for j := range V {
-					u[j] -= s[i*V+j] * e
-				}
-			}
+		x.errorAt(t, s, u)
+		for j := range u {
+			u[j] *= x.rate(t)
 		}
 		for i := range K {
 			for j := range V {
@@ -148,8 +172,9 @@ func (x *head) forward(r *Result) {
 // of the results; nil parts of d count as zero. With R the gradient of S_t:
 //
 //	dq_t = S_t do_t          R += q_t do_tᵀ
-//	du_t = Rᵀ k_t + (d.U)_t  dk_t = R u_t     dz_t = du_t
-//	de_t = -S̃_t du_t         R̃ = R - e_t du_tᵀ
+//	du_t = Rᵀ k_t + (d.U)_t  dk_t = R u_t     dz_t = ρ_t du_t
+//	de_t = -S̃_t dz_t         R̃ = R - e_t dz_tᵀ
+//	dρ_t = du_t·(z_t - S̃_tᵀ e_t)
 //	dg_t = rows of R̃ ∘ S̃_t summed             R = α_t R̃
 func ReferenceGradient(a *Arrays, d *Result) (*Arrays, error) {
 	if err := a.Check(); err != nil {
@@ -162,6 +187,9 @@ func ReferenceGradient(a *Arrays, d *Result) (*Arrays, error) {
 	if a.Erase != nil {
 		g.Erase = make([]float64, n*a.K)
 	}
+	if a.Rate != nil {
+		g.Rate = make([]float64, n)
+	}
 	if a.LogDecay != nil {
 		g.LogDecay = make([]float64, len(a.LogDecay))
 	}
@@ -172,6 +200,10 @@ func ReferenceGradient(a *Arrays, d *Result) (*Arrays, error) {
 			x.forward(r)
 			x.backward(r, d, g)
 		}
+	}
+	if a.shared() {
+		floats.Add(g.Key, g.Erase)
+		g.Erase = nil
 	}
 	return g, nil
 }
@@ -201,14 +233,22 @@ func (x *head) backward(r, d *Result, g *Arrays) {
 				dk[i] += R[i*V+j] * u[j]
 			}
 		}
-		copy(x.row(g.Write, t, V), du)
+		if x.a.Rate != nil {
+			y := make([]float64, V)
+			x.errorAt(t, x.before[t], y)
+			x.row(g.Rate, t, 1)[0] = floats.Dot(du, y)
+		}
+		dz := x.row(g.Write, t, V)
+		for j := range dz {
+			dz[j] = x.rate(t) * du[j]
+		}
 		for i := range K {
 			dg := 0.0
 			for j := range V {
 				before := x.before[t][i*V+j]
 				if x.a.Erase != nil {
-					x.row(g.Erase, t, K)[i] -= before * du[j]
-					R[i*V+j] -= x.row(x.a.Erase, t, K)[i] * du[j]
+					x.row(g.Erase, t, K)[i] -= before * dz[j]
+					R[i*V+j] -= x.row(x.a.Erase, t, K)[i] * dz[j]
 				}
 				dg += R[i*V+j] * before
 				R[i*V+j] *= x.alpha(t, i)

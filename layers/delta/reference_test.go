@@ -20,8 +20,11 @@ import (
 func TestReferenceGradientIsTheDerivative(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, decays := range []int{0, 1, 3} {
-		for _, erase := range []bool{false, true} {
-			a := problem(rng, 2, 4, 2, 3, 2, decays, 0.7, erase, true)
+		for _, kind := range []string{"additive", "erasing", "by rates"} {
+			a := problem(rng, 2, 4, 2, 3, 2, decays, 0.7, kind != "additive", true)
+			if kind == "by rates" {
+				a.ByRate(rng)
+			}
 			_, grad, w := referenceOf(t, a)
 			loss := func() float64 {
 				r, err := Reference(a)
@@ -48,7 +51,7 @@ func TestReferenceGradientIsTheDerivative(t *testing.T) {
 					x[j] = at
 				}
 				if e := check.RelErr(grad.inputs()[i], numeric); !(e < 1e-8) {
-					t.Errorf("decays=%d erase=%v: gradient %d is off by %.2g", decays, erase, i, e)
+					t.Errorf("decays=%d, %s: gradient %d is off by %.2g", decays, kind, i, e)
 				}
 			}
 		}
@@ -73,6 +76,7 @@ func TestCheckNamesThePlace(t *testing.T) {
 		{func(a *Arrays) { a.Q[7] = math.Inf(1) }, "delta: q = +Inf at index 7: must be finite"},
 		{func(a *Arrays) { a.State[2] = math.NaN() }, "delta: state = NaN at index 2: must be finite"},
 		{func(a *Arrays) { a.Key = a.Key[1:] }, "delta: k has 119 values, expected 120 (B=2, T=5, H=3, K=4, V=2)"},
+		{func(a *Arrays) { a.Rate = a.Q[:7] }, "delta: rate has 7 values, expected 30 (B=2, T=5, H=3, K=4, V=2)"},
 		{func(a *Arrays) { a.Write = nil }, "delta: write has 0 values, expected 60 (B=2, T=5, H=3, K=4, V=2)"},
 		{func(a *Arrays) { a.T = 0 }, "delta: B=2, T=0, H=3, K=4, V=2: each must be at least 1"},
 	} {
@@ -101,6 +105,7 @@ func TestWrongShapesNameTheInput(t *testing.T) {
 		{func(in *Inputs, node func(dims ...int) *Node) { in.K = node(B, T, H, K+1) }, "delta: k is (Float64)[2, 5, 3, 5], expected dimensions [[2 5 3 4]]"},
 		{func(in *Inputs, node func(dims ...int) *Node) { in.Erase = node(B, T, H, V) }, "delta: erase is (Float64)[2, 5, 3, 2]"},
 		{func(in *Inputs, node func(dims ...int) *Node) { in.Write = node(B, T+1, H, V) }, "delta: write is (Float64)[2, 6, 3, 2]"},
+		{func(in *Inputs, node func(dims ...int) *Node) { in.Rate = node(B, T, 1) }, "delta: rate is (Float64)[2, 5, 1], expected dimensions [[2 5 3]]"},
 		{func(in *Inputs, node func(dims ...int) *Node) { in.LogDecay = node(B, T, H, 1) }, "delta: log-decay is (Float64)[2, 5, 3, 1], expected dimensions [[2 5 3] [2 5 3 4]]"},
 		{func(in *Inputs, node func(dims ...int) *Node) { in.State = node(B, H, V, K) }, "delta: state is (Float64)[2, 3, 2, 4], expected dimensions [[2 3 4 2]]"},
 		{func(in *Inputs, node func(dims ...int) *Node) { in.K = ConvertDType(in.K, dtypes.Float32) }, "delta: k is Float32, expected the dtype of q, Float64"},

@@ -15,11 +15,13 @@ package kernels
 // registers.
 //
 //	q, k, e  [B,T,H,K]     z, o, y  [B,T,H,V]     g, β  [B,T,H], g at most 0
-//	sums G   [B,H,N,C]     inverse A  [B,H,N,C,C]
+//	sums G   [B,H,N,2,C]     inverse A  [B,H,N,C,C]
 //	first, last S [B,H,K,V]     entry S of each chunk [B,H,N,K,V]
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"sync/atomic"
 
 	. "github.com/kalmarz/kalmarz/layers/triton"
@@ -44,10 +46,12 @@ type Parts struct {
 
 // Plan says how the work is cut, which changes nothing but speed.
 type Plan struct {
-	Columns    int // of v that a program takes
-	Warps      int // of a program that walks through chunks
-	Stages     int // chunks that it holds in shared memory
-	LocalWarps int // of a program with one chunk
+	Columns         int // of v that a program takes
+	Warps           int // of a program that walks through chunks
+	Stages          int // chunks that it holds in shared memory
+	LocalWarps      int // of a program with one chunk
+	LocalRegisters  int // bound of a thread of it, 0 for none
+	WithinRegisters int // the same of one that makes an inverse
 }
 
 // plan is what was found best on an H200; wider numbers and keys leave no
@@ -59,7 +63,7 @@ func plan(K int, dtype DType) Plan {
 	if K > 128 || dtype == F32 {
 		return Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8}
 	}
-	return Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 8}
+	return Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 8, WithinRegisters: 128}
 }
 
 var tuned atomic.Pointer[Plan]
@@ -68,11 +72,22 @@ var tuned atomic.Pointer[Plan]
 // the built-in ones.
 func Tune(p *Plan) { tuned.Store(p) }
 
+// numbers are the plan's, in their order.
+func (p *Plan) numbers() []*int {
+	return []*int{&p.Columns, &p.Warps, &p.Stages, &p.LocalWarps, &p.LocalRegisters, &p.WithinRegisters}
+}
+
 // ParsePlan reads a plan's numbers with commas, in their order.
 func ParsePlan(text string) (*Plan, error) {
 	var p Plan
-	if n, _ := fmt.Sscanf(text, "%d,%d,%d,%d", &p.Columns, &p.Warps, &p.Stages, &p.LocalWarps); n != 4 || min(p.Columns, p.Warps, p.Stages, p.LocalWarps) < 1 {
-		return nil, fmt.Errorf("plan = %s: must be four whole numbers with commas: columns, warps, stages, warps of one-chunk programs", text)
+	words, ns := strings.Split(text, ","), p.numbers()
+	ok := len(words) == len(ns)
+	for i := 0; ok && i < len(ns); i++ {
+		n, err := strconv.Atoi(words[i])
+		*ns[i], ok = n, err == nil && n >= 0 && (n > 0 || i > 3)
+	}
+	if !ok {
+		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: columns, warps, stages, warps of one-chunk programs, the registers of a thread of these and of the inverse's, 0 = as many as it takes", text, len(ns))
 	}
 	return &p, nil
 }
@@ -84,8 +99,10 @@ func (d Delta) chunks() int { return (d.T + d.C - 1) / d.C }
 
 // name identifies a kernel of this shape.
 func (d Delta) name(what string) string {
-	p := d.Plan
-	s := fmt.Sprintf("kalmarz_%s_B%d_T%d_H%d_K%d_V%d_C%d_%s_plan%d_%d_%d_%d", what, d.B, d.T, d.H, d.K, d.V, d.C, d.DType, p.Columns, p.Warps, p.Stages, p.LocalWarps)
+	s := fmt.Sprintf("kalmarz_%s_B%d_T%d_H%d_K%d_V%d_C%d_%s_plan", what, d.B, d.T, d.H, d.K, d.V, d.C, d.DType)
+	for _, n := range d.Plan.numbers() {
+		s += fmt.Sprintf("_%d", *n)
+	}
 	for _, part := range []struct {
 		has  bool
 		name string
@@ -124,7 +141,7 @@ func (d Delta) stateDims() []int { return []int{d.B, d.H, d.K, d.V} }
 
 func (d Delta) entryDims() []int { return []int{d.B, d.H, d.chunks(), d.K, d.V} }
 
-func (d Delta) sumsDims() []int { return []int{d.B, d.H, d.chunks(), d.C} }
+func (d Delta) sumsDims() []int { return []int{d.B, d.H, d.chunks(), d.terms(), d.C} }
 
 func (d Delta) inverseDims() []int { return []int{d.B, d.H, d.chunks(), d.C, d.C} }
 
@@ -169,10 +186,19 @@ func scaled(x, factor *Tile) *Tile {
 	return x.Mul(factor)
 }
 
-// decay is exp(G_r - G_s) where r >= s + offset and 0 elsewhere. The exponent is
-// chosen first: where s > r it would overflow.
-func decay(k *Kernel, Gr, Gs *Tile, offset int) *Tile {
-	n := Gr.Dims()[0]
-	below := k.Range(n).Col().AtLeast(k.Range(n).Row().Add(offset))
-	return below.Where(below.Where(Gr.Col().Sub(Gs.Row()), 0).Exp(), 0.0)
+// decay is exp(G_r - G_s) where r >= s + offset and 0 elsewhere, rows r and columns
+// s. The exponent is chosen first: where s > r it would overflow.
+func decay(k *Kernel, r, s sum, offset int) *Tile {
+	n := r[0].Dims()[0]
+	return decayed(k.Range(n).Col().AtLeast(k.Range(n).Row().Add(offset)), r.col(), s.row())
+}
+
+// decayT is the transpose of decay(k, G, G, 0).
+func decayT(k *Kernel, G sum) *Tile {
+	n := G[0].Dims()[0]
+	return decayed(k.Range(n).Row().AtLeast(k.Range(n).Col()), G.row(), G.col())
+}
+
+func decayed(where *Tile, r, s sum) *Tile {
+	return where.Where(where.Where(r.less(s), 0).Exp(), 0.0)
 }

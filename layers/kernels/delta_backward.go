@@ -13,12 +13,15 @@ package kernels
 //	p_rs = (dO_r·y_s) D_rs, s <= r      dQ = γ∘(dO Sᵀ) + (p β) K
 //	t_rs = -(dZ_r·y_s) D_rs, s < r      dE = -γ∘(dZ Sᵀ) + (t β) K
 //	n = w∘(y Rᵀ)                        dK = β∘n + (p β)ᵀ Q + (t β)ᵀ E
-//	dβ_s = n_s·k_s + Σ_r p_rs q_r·k_s + t_rs e_r·k_s
-//	dG_r = q_r·dq_r + e_r·de_r - k_r·dk_r, and <R, S'> more for r = C
+//	m_rs = p_rs q_r·k_s + t_rs e_r·k_s
+//	dβ_s = n_s·k_s + Σ_r m_rs
+//	dG_r = γ_r (q_r·S dO_r - e_r·S dZ_r) - β_r n_r·k_r + Σ_{s<r} m_rs β_s - β_r Σ_{s>r} m_sr,
+//	       and <R, S'> more for r = C
 //	dg_r = Σ_{i>=r} dG_i
 //
 // where p β has its columns scaled. The line for dG says that e^G scales rows of Q
-// and E, e^-G rows of K, and the chunk's whole decay S'.
+// and E, e^-G rows of K, and the chunk's whole decay S'; pairs r = s have none, and
+// would hide what strong decays leave of the others.
 
 import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
@@ -54,10 +57,14 @@ func (d Delta) reverse(seen bool) *Kernel {
 	b, h := d.head(k, 1)
 	r, channel := k.Range(d.C), k.Range(d.K)
 	column := k.Program(0).Mul(d.columns()).Add(k.Range(d.columns()))
-	R := dLast.Load(b, h, channel.Col(), column.Row())
-	R = k.For(d.chunks(), d.Plan.Stages, []*Tile{R}, func(turn *Tile, carry []*Tile) []*Tile {
-		R, s := carry[0], carry[0].To(d.DType)
-		c := k.Full(I32, float64(d.chunks()-1)).Sub(turn)
+	end := k.Full(I32, float64(d.chunks()-1))
+	carry := []*Tile{dLast.Load(b, h, channel.Col(), column.Row())}
+	if d.Decays { // a chunk's total is read a turn ahead, beside the buffers: two programs fit by 4 bytes
+		carry = append(carry, d.loadSum(sums, b, h, end, d.C-1)...)
+	}
+	carry = k.For(d.chunks(), d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
+		R, s, total := carry[0], carry[0].To(d.DType), sum(carry[1:])
+		c := end.Sub(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
 		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
 		dO := rows(dOut, b, t, h, column, exist)
@@ -65,13 +72,13 @@ func (d Delta) reverse(seen bool) *Kernel {
 
 		KQ, KR := d.dot(K, Q.T()), d.dot(K, s) // KQ is Pᵀ before its decay
 		γdO := dO
-		var G, total, γ *Tile
+		var γ *Tile
 		if d.Decays {
-			G, total = sums.Load(b, h, c, r), sums.Load(b, h, c, d.C-1)
-			γ = G.Exp().Col()
-			KQ, KR = KQ.Mul(decay(k, G, G, 0).T()), KR.Mul(total.Sub(G).Exp().Col())
+			G := d.loadSum(sums, b, h, c, r)
+			γ = G.total().Exp().Col()
+			KQ, KR = KQ.Mul(decayT(k, G)), KR.Mul(total.less(G).Exp().Col())
 			γdO = dO.To(F32).Mul(γ)
-			R = R.Mul(total.Exp())
+			R = R.Mul(total.total().Exp())
 		} else {
 			KQ = r.Row().AtLeast(r.Col()).Where(KQ, 0)
 		}
@@ -93,15 +100,20 @@ func (d Delta) reverse(seen bool) *Kernel {
 			R = d.dotAdd(R, E.T(), scaled(dZ, γ).Neg())
 		}
 		setRows(dWrite, dZ.To(d.DType), b, t, h, column, exist)
-		return []*Tile{R}
-	})[0]
-	dFirst.Store(R, b, h, channel.Col(), column.Row())
+		next := []*Tile{R}
+		if d.Decays {
+			next = append(next, d.loadSum(sums, b, h, c.Sub(1).Max(0), d.C-1)...)
+		}
+		return next
+	})
+	dFirst.Store(carry[0], b, h, channel.Col(), column.Row())
 	return k
 }
 
 // local makes the gradients of q, k, e, g and the rates, one program for each chunk of a head.
 func (d Delta) local() *Kernel {
 	k := New(d.name("local"), d.Plan.LocalWarps, d.Plan.Stages, d.chunks(), d.B*d.H)
+	k.Registers = d.Plan.LocalRegisters
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
 	written, dOut := d.values(k, "y"), d.values(k, "do")
 	entry, leaving := k.In("entry", d.DType, d.entryDims()...), k.In("leaving", d.DType, d.entryDims()...)
@@ -135,91 +147,126 @@ func (d Delta) local() *Kernel {
 	r, channel := k.Range(d.C), k.Range(d.K)
 	t, exist := d.tokens(k, c, 0, d.C)
 
-	// sums over the columns of v
-	wide, square, one := k.Full(F32, 0, d.C, d.K), k.Full(F32, 0, d.C, d.C), k.Full(F32, 0)
-	acc := []*Tile{wide, wide, square, one}
-	if d.Erases {
-		acc = append(acc, wide, square)
-	}
-	acc = k.For(d.V/d.columns(), d.Plan.Stages, acc, func(turn *Tile, acc []*Tile) []*Tile {
-		column := turn.Mul(d.columns()).Add(k.Range(d.columns()))
-		S, R := entry.Load(b, h, c, channel.Col(), column.Row()), leaving.Load(b, h, c, channel.Col(), column.Row())
-		y, dO := rows(written, b, t, h, column, exist), rows(dOut, b, t, h, column, exist)
-		next := []*Tile{
-			d.dotAdd(acc[0], dO, S.T()), d.dotAdd(acc[1], y, R.T()), d.dotAdd(acc[2], dO, y.T()),
-			acc[3].Add(S.To(F32).Mul(R.To(F32)).Sum(1).Sum(0)),
+	// over adds up products over the columns of v, from zeros of the given sizes.
+	over := func(dims [][]int, body func(column *Tile, acc []*Tile) []*Tile) []*Tile {
+		var zeros []*Tile
+		for _, n := range dims {
+			zeros = append(zeros, k.Full(F32, 0, n...))
 		}
+		return k.For(d.V/d.columns(), d.Plan.Stages, zeros, func(turn *Tile, acc []*Tile) []*Tile {
+			return body(turn.Mul(d.columns()).Add(k.Range(d.columns())), acc)
+		})
+	}
+	square, wide := []int{d.C, d.C}, []int{d.C, d.K}
+	state := func(m *Memory, column *Tile) *Tile { return m.Load(b, h, c, channel.Col(), column.Row()) }
+	row := func(m *Memory, column *Tile) *Tile { return rows(m, b, t, h, column, exist) }
+
+	// what tokens of the chunk do to each other
+	pairs := [][]int{square}
+	if d.Erases {
+		pairs = append(pairs, square)
+	}
+	acc := over(pairs, func(column *Tile, acc []*Tile) []*Tile {
+		y := row(written, column).T()
+		next := []*Tile{d.dotAdd(acc[0], row(dOut, column), y)}
 		if d.Erases {
-			dZ := rows(dWrite, b, t, h, column, exist)
-			next = append(next, d.dotAdd(acc[4], dZ, S.T()), d.dotAdd(acc[5], dZ, y.T()))
+			next = append(next, d.dotAdd(acc[1], row(dWrite, column), y))
 		}
 		return next
 	})
-	dQ, n, p, RS := acc[0], acc[1], acc[2], acc[3]
-
 	Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
-	var γ, w, total, D, β *Tile
+	E := K
+	if d.Erases && !d.Shared {
+		E = rows(erase, b, t, h, channel, exist)
+	}
+	var total sum
+	var γ, w, D, β, dβ *Tile
 	if d.Decays {
-		G := sums.Load(b, h, c, r)
-		total = sums.Load(b, h, c, d.C-1)
-		γ, w = G.Exp().Col(), total.Sub(G).Exp().Col()
+		G := d.loadSum(sums, b, h, c, r)
+		total = d.loadSum(sums, b, h, c, d.C-1)
+		γ, w = G.total().Exp().Col(), total.less(G).Exp().Col()
 		D = decay(k, G, G, 0)
 	} else {
 		D = r.Col().AtLeast(r.Row()).Where(k.Full(F32, 1), 0)
 	}
-	if d.Rated {
-		β = rate.LoadIf(exist, b, t, h)
-	}
-	across := func(x *Tile) *Tile { // scales columns by β
-		if β == nil {
-			return x
-		}
-		return x.Mul(β.Row())
-	}
-	p, n = p.Mul(D), scaled(n, w)
-	var dβ *Tile
-	dK := n
-	if d.Rated {
-		dβ = p.Mul(d.dot(Q, K.T())).Sum(0).Add(n.Mul(K.To(F32)).Sum(1))
-		dK = n.Mul(β.Col())
-	}
-	leaves := dK // its product with K is that of R and what the chunk adds to S'
-	p = across(p)
-	dQ = d.dotAdd(scaled(dQ, γ), p, K)
-	dK = d.dotAdd(dK, p.T(), Q)
-	setRows(dQuery, dQ.To(d.DType), b, t, h, channel, exist)
-	var dE, E *Tile
+	P := acc[0].Mul(D)
+	var N *Tile // t above
 	if d.Erases {
-		E = K
-		if !d.Shared {
-			E = rows(erase, b, t, h, channel, exist)
-		}
-		q := r.Col().AtLeast(r.Row().Add(1)).Where(acc[5].Mul(D).Neg(), 0)
-		if d.Rated {
-			dβ = dβ.Add(q.Mul(d.dot(E, K.T())).Sum(0))
-		}
-		q = across(q)
-		dE = d.dotAdd(scaled(acc[4], γ).Neg(), q, K)
-		dK = d.dotAdd(dK, q.T(), E)
+		N = r.Col().AtLeast(r.Row().Add(1)).Where(acc[1].Mul(D).Neg(), 0)
 	}
-	if d.Decays {
-		x := Q.To(F32).Mul(dQ).Sub(K.To(F32).Mul(dK))
+	var dG *Tile
+	if d.Rated || d.Decays {
+		m := P.Mul(d.dot(Q, K.T()))
 		if d.Erases {
-			x = x.Add(E.To(F32).Mul(dE))
+			m = m.Add(N.Mul(d.dot(E, K.T())))
 		}
-		RS := RS.Mul(total.Exp()).Add(K.To(F32).Mul(leaves).Sum(1).Sum(0))
-		dG := x.Sum(1).Add(r.Equal(d.C-1).Where(RS, 0))
-		dDecay.StoreIf(exist, dG.CumSum(0, true), b, t, h)
+		if d.Rated {
+			β = rate.LoadIf(exist, b, t, h)
+			dβ = m.Sum(0)
+			P = P.Mul(β.Row())
+			if d.Erases {
+				N = N.Mul(β.Row())
+			}
+		}
+		if d.Decays {
+			if d.Rated {
+				m = m.Mul(β.Row())
+			}
+			m = r.Col().AtLeast(r.Row().Add(1)).Where(m, 0)
+			dG = m.Sum(1).Sub(m.Sum(0))
+		}
 	}
+	P = P.To(d.DType)
+	inner := func(x, y *Tile) *Tile { return x.To(F32).Mul(y).Sum(1) }
+
+	dQ := scaled(over([][]int{wide}, func(column *Tile, acc []*Tile) []*Tile {
+		return []*Tile{d.dotAdd(acc[0], row(dOut, column), state(entry, column).T())}
+	})[0], γ)
+	if d.Decays {
+		dG = dG.Add(inner(Q, dQ))
+	}
+	dQ = d.dotAdd(dQ, P, K)
+	setRows(dQuery, dQ.To(d.DType), b, t, h, channel, exist)
+
+	acc = over([][]int{wide, {}}, func(column *Tile, acc []*Tile) []*Tile {
+		R := state(leaving, column)
+		next := []*Tile{d.dotAdd(acc[0], row(written, column), R.T()), acc[1]}
+		if d.Decays {
+			next[1] = acc[1].Add(state(entry, column).To(F32).Mul(R.To(F32)).Sum(1).Sum(0))
+		}
+		return next
+	})
+	dK := scaled(acc[0], w)
 	if d.Rated {
+		dβ = dβ.Add(inner(K, dK))
+		dK = dK.Mul(β.Col())
 		dRate.StoreIf(exist, dβ, b, t, h)
 	}
-	if d.Erases && d.Shared {
-		dK = dK.Add(dE)
-	} else if d.Erases {
-		setRows(dErase, dE.To(d.DType), b, t, h, channel, exist)
+	if d.Decays {
+		KdK := inner(K, dK)
+		RS := acc[1].Mul(total.total().Exp()).Add(KdK.Sum(0)) // <R, S'>
+		dG = dG.Sub(KdK).Add(r.Equal(d.C-1).Where(RS, 0))
+	}
+	dK = d.dotAdd(dK, P.T(), Q)
+	if d.Erases {
+		N = N.To(d.DType)
+		dK = d.dotAdd(dK, N.T(), E)
+		dE := scaled(over([][]int{wide}, func(column *Tile, acc []*Tile) []*Tile {
+			return []*Tile{d.dotAdd(acc[0], row(dWrite, column), state(entry, column).T())}
+		})[0], γ).Neg()
+		if d.Decays {
+			dG = dG.Add(inner(E, dE))
+		}
+		if d.Shared {
+			dK = d.dotAdd(dK.Add(dE), N, K)
+		} else {
+			setRows(dErase, d.dotAdd(dE, N, K).To(d.DType), b, t, h, channel, exist)
+		}
 	}
 	setRows(dKeys, dK.To(d.DType), b, t, h, channel, exist)
+	if d.Decays {
+		dDecay.StoreIf(exist, dG.CumSum(0, true), b, t, h)
+	}
 	return k
 }
 

@@ -42,10 +42,11 @@ func (d Delta) forward(saves bool) *Kernel {
 		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
 		Z := rows(write, b, t, h, column, exist)
 		P := d.dot(Q, K.T())
-		var G, total, γ *Tile
+		var G, total sum
+		var γ *Tile
 		if d.Decays {
-			G, total = sums.Load(b, h, c, r), sums.Load(b, h, c, d.C-1)
-			γ = G.Exp().Col()
+			G, total = d.loadSum(sums, b, h, c, r), d.loadSum(sums, b, h, c, d.C-1)
+			γ = G.total().Exp().Col()
 			P = P.Mul(decay(k, G, G, 0))
 		} else {
 			P = r.Col().AtLeast(r.Row()).Where(P, 0)
@@ -70,7 +71,7 @@ func (d Delta) forward(saves bool) *Kernel {
 		o := d.dotAdd(scaled(d.dot(Q, s), γ), P, u)
 		setRows(output, o.To(d.DType), b, t, h, column, exist)
 		if d.Decays {
-			S, u = S.Mul(total.Exp()), u.Mul(total.Sub(G).Exp().Col())
+			S, u = S.Mul(total.total().Exp()), u.Mul(total.less(G).Exp().Col())
 		}
 		return []*Tile{d.dotAdd(S, K.T(), u)}
 	})[0]
@@ -85,7 +86,10 @@ func (d Delta) Forward() *Function {
 	in, out := []string{"q", "k", "z", "first"}, []string{"o", "last", "y", "entry"}
 	var before []*Kernel
 	if d.Decays {
-		in, out, before = append(in, "g"), append(out, "sums"), append(before, d.sums())
+		in, out = append(in, "g"), append(out, "sums")
+	}
+	if d.Decays && !d.Erases {
+		before = append(before, d.sums())
 	}
 	if d.Erases {
 		out, before = append(out, "inverse"), append(before, d.within())

@@ -4,18 +4,6 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// sums adds up the log-decays inside each chunk: G_r = Σ_{i<=r} g_i.
-func (d Delta) sums() *Kernel {
-	k := New(d.name("sums"), 1, 1, d.chunks(), d.B*d.H)
-	g := d.numbers(k, "g")
-	sums := k.Out("sums", F32, d.sumsDims()...)
-	c := k.Program(0)
-	b, h := d.head(k, 1)
-	t, exist := d.tokens(k, c, 0, d.C)
-	sums.Store(g.LoadIf(exist, b, t, h).CumSum(0, false), b, h, c, k.Range(d.C))
-	return k
-}
-
 // block is the number of tokens whose inverse is made by doubling; larger ones
 // follow by substitution. It is the smallest side of a product of tiles.
 const block = 16
@@ -23,12 +11,13 @@ const block = 16
 // slice is how many channels are multiplied at once.
 const slice = 32
 
-// within makes A = (I + T)⁻¹ of each chunk, in blocks of 16 tokens: i, j below
-// number them.
+// within makes A = (I + T)⁻¹ of each chunk and the sums of its log-decays, in
+// blocks of 16 tokens: i, j below number them.
 func (d Delta) within() *Kernel {
 	k := New(d.name("within"), 1, 2, d.chunks(), d.B*d.H)
+	k.Registers = d.Plan.WithinRegisters
 	keys := d.keys(k, "k")
-	var erase, rate, sums *Memory
+	var erase, rate, decays, sums *Memory
 	if !d.Shared {
 		erase = d.keys(k, "e")
 	}
@@ -36,7 +25,8 @@ func (d Delta) within() *Kernel {
 		rate = d.numbers(k, "rate")
 	}
 	if d.Decays {
-		sums = k.In("sums", F32, d.sumsDims()...)
+		decays = d.numbers(k, "g")
+		sums = k.Out("sums", F32, d.sumsDims()...)
 	}
 	inverse := k.Out("inverse", d.DType, d.inverseDims()...)
 
@@ -73,13 +63,18 @@ func (d Delta) within() *Kernel {
 	})
 
 	r := k.Range(block)
-	G, β := make([]*Tile, n), make([]*Tile, n)
+	G, β := make([]sum, n), make([]*Tile, n)
+	before := sum{k.Full(F32, 0), k.Full(F32, 0)} // of the blocks that came
 	for i := range n {
+		t, exist := d.tokens(k, c, i*block, block)
 		if d.Decays {
-			G[i] = sums.Load(b, h, c, r.Add(i*block))
+			for term, g := range d.split(decays.LoadIf(exist, b, t, h)) {
+				G[i] = append(G[i], g.CumSum(0, false).Add(before[term]))
+				before[term] = before[term].Add(g.Sum(0))
+				sums.Store(G[i][term], b, h, c, term, r.Add(i*block))
+			}
 		}
 		if d.Rated {
-			t, exist := d.tokens(k, c, i*block, block)
 			β[i] = rate.LoadIf(exist, b, t, h).Row()
 		}
 	}
@@ -92,7 +87,7 @@ func (d Delta) within() *Kernel {
 		case i == j:
 			x = r.Col().AtLeast(r.Row().Add(1)).Where(x, 0)
 		case d.Decays:
-			x = x.Mul(G[i].Col().Sub(G[j].Row()).Exp())
+			x = x.Mul(G[i].col().less(G[j].row()).Exp())
 		}
 		T[[2]int{i, j}] = scaled(x, β[j])
 	})

@@ -97,17 +97,15 @@ func Share(x *Node, n int) *Node {
 func PerHead(x *Node) *Node { return InsertAxes(x, -1) }
 
 // Recur runs the recurrence with the state carried in slot "state".
-func (c *Context) Recur(in delta.Inputs) *Node { return c.recur(in, nil) }
+func (c *Context) Recur(in delta.Inputs) *Node { return c.recur(in, nil, nil) }
 
-// recur is Recur for what freeKeys returns.
-func (c *Context) recur(in delta.Inputs, undo *Node) *Node {
+// recur is Recur for a delta rule with the step beta [B,T,H], or nil if e is not
+// βk, and what freeKeys returns, or nil.
+func (c *Context) recur(in delta.Inputs, beta, undo *Node) *Node {
 	in.State = c.Carried("state")
 	out := delta.Run(in, c.Form)
 	c.Keep("state", out.State)
-	c.offer("u", func() *Node { return out.U })
-	if undo != nil {
-		c.offer("undo", func() *Node { return undo })
-	}
+	c.offerError(in, out.U, beta, undo)
 	c.observe(in, out.U, undo)
 	return out.O
 }
@@ -182,6 +180,9 @@ func headWidth(name string, given, d int, expand float64, heads int) (int, error
 	return 0, fmt.Errorf("%s = %g: width %d x %g = %g must be a multiple of heads = %d", name, expand, d, expand, total, heads)
 }
 
+// Value is the shape of the written value.
+func (s sizes) Value() (heads, width int) { return s.heads, s.dv }
+
 // slots are the state of a recurrence and of the convolutions on q, k and v.
 func (s sizes) slots() []Slot {
 	slots := []Slot{{Name: "state", Dims: []int{s.heads, s.dk, s.dv}}}
@@ -196,8 +197,7 @@ func (c *Context) qkv(x *Node, s sizes) (q, k, v *Node) {
 	share := s.heads / s.qkHeads
 	q = Share(Heads(c.Conv("q_conv", c.Linear("q_proj", x, s.qkHeads*s.dk, false), s.conv, false), s.qkHeads), share)
 	k = Share(Heads(c.Conv("k_conv", c.Linear("k_proj", x, s.qkHeads*s.dk, false), s.conv, false), s.qkHeads), share)
-	v = Heads(c.Conv("v_conv", c.Linear("v_proj", x, s.heads*s.dv, false), s.conv, false), s.heads)
-	c.offer("v", func() *Node { return v })
+	v = c.value(Heads(c.Conv("v_conv", c.Linear("v_proj", x, s.heads*s.dv, false), s.conv, false), s.heads))
 	return
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 var deltaNetKind = &Kind{
-	Name: "deltanet", Paper: "2406.06484", Doc: "delta rule without forgetting",
+	Name: "deltanet", Paper: "2406.06484", Doc: "delta rule without forgetting", Error: WrittenAnd,
 	Options: append(headOptions(4, 1, 1, 4), betaOptions(false)...),
 	New: func(d int, o option.Values) (Layer, error) {
 		s, err := newSizes(d, o)
@@ -34,7 +34,7 @@ func (l *deltaNet) Slots(int) []Slot { return l.slots() }
 func (l *deltaNet) Apply(c *Context, x *Node) *Node {
 	q, k, v := c.qkv(x, l.sizes)
 	beta := c.beta(x, l.heads, l.o)
-	o := c.Recur(deltaRule(grad.L2(q, 1e-6), grad.L2(k, 1e-6), v, beta, nil))
+	o := c.correct(grad.L2(q, 1e-6), grad.L2(k, 1e-6), v, beta, nil)
 	return c.output(o, nil, "", l.d)
 }
 

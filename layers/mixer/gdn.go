@@ -12,7 +12,7 @@ import (
 )
 
 var gdnKind = &Kind{
-	Name: "gdn", Paper: "2412.06464", Doc: "gated delta rule: one decay per head",
+	Name: "gdn", Paper: "2412.06464", Doc: "gated delta rule: one decay per head", Error: WrittenAnd,
 	Options: join(headOptions(4, 0.75, 1.5, 4), betaOptions(true), decayOptions(), gateOptions("silu")),
 	New: func(d int, o option.Values) (Layer, error) {
 		s, err := newSizes(d, o)
@@ -34,7 +34,7 @@ func (l *gdn) Slots(int) []Slot { return l.slots() }
 func (l *gdn) Apply(c *Context, x *Node) *Node {
 	q, k, v := c.qkv(x, l.sizes)
 	beta, g := c.beta(x, l.heads, l.o), c.decay(x, l.heads, l.o)
-	o := c.Recur(deltaRule(grad.L2(q, 1e-6), grad.L2(k, 1e-6), v, beta, g))
+	o := c.correct(grad.L2(q, 1e-6), grad.L2(k, 1e-6), v, beta, g)
 	return c.gated(x, o, l.sizes, l.o)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 var gdn2Kind = &Kind{
-	Name: "gdn2", Paper: "2605.22791", Doc: "erase gate per key channel, write gate per value channel",
+	Name: "gdn2", Paper: "2605.22791", Doc: "erase gate per key channel, write gate per value channel", Error: Written,
 	Options: join(headOptions(4, 1, 1, 4), channelDecayOptions(), gateOptions("silu"), option.Set{
 		{Name: "neg_eigval", Kind: option.Bool, Default: false, Help: "erase gate in (0,2): the transition may have negative eigenvalues"},
 	}),

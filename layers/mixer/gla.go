@@ -61,8 +61,7 @@ func (c *Context) plainQKV(x *Node, s sizes) (q, k, v *Node) {
 	share := s.heads / s.qkHeads
 	q = Share(Heads(c.Linear("q_proj", x, s.qkHeads*s.dk, false), s.qkHeads), share)
 	k = Share(Heads(c.Linear("k_proj", x, s.qkHeads*s.dk, false), s.qkHeads), share)
-	v = Heads(c.Linear("v_proj", x, s.heads*s.dv, false), s.heads)
-	c.offer("v", func() *Node { return v })
+	v = c.value(Heads(c.Linear("v_proj", x, s.heads*s.dv, false), s.heads))
 	return
 }
 

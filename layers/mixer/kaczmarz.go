@@ -20,7 +20,7 @@ import (
 )
 
 var kaczmarzKind = &Kind{
-	Name: "kaczmarz", Paper: "2605.08587", Doc: "gated delta rule with the step η/(‖k‖²+ε) on unnormalised keys",
+	Name: "kaczmarz", Paper: "2605.08587", Doc: "gated delta rule with the step η/(‖k‖²+ε) on unnormalised keys", Error: WrittenAnd,
 	Options: join(headOptions(4, 0.75, 1.5, 4), decayOptions(), gateOptions("silu"), option.Set{
 		{Name: "norm", Kind: option.Word, Default: "relaxed_q_norm", Choices: []string{
 			"l2", "kaczmarz", "relaxed", "relaxed_q_norm", "no_norm", "k_norm_only", "seq_only", "learned_scalar"},
@@ -76,8 +76,9 @@ func (l *kaczmarz) Apply(c *Context, x *Node) *Node {
 	if norm == "l2" {
 		k = grad.L2(k, 1e-6)
 	}
-	in, undo := freeKeys(q, k, v, l.step(c, k, eta), g)
-	return c.gated(x, c.recur(in, undo), l.sizes, l.o)
+	beta := l.step(c, k, eta)
+	in, undo := freeKeys(q, k, v, beta, g)
+	return c.gated(x, c.recur(in, beta, undo), l.sizes, l.o)
 }
 
 // eta returns η [B,T,H] in float32 or wider.

@@ -15,14 +15,14 @@ import (
 // its variance, both [B,T,M].
 func (l *kalmanLayer) run(c *Context, z *Node) (y, variance *Node) {
 	in := l.sensors(c, z)
+	in.V = c.channels(in.V)
 	in.A, in.P = l.dynamics(c)
 	in.State = kalman.State{Lambda: c.Carried("lambda"), Eta: c.Carried("eta")}
 	o := l.filter
-	o.Variance, o.Plan = c.Offer != nil, Plan(c.Form, z.Shape().Dim(1))
+	o.Variance, o.Plan = c.asked("variance"), Plan(c.Form, z.Shape().Dim(1))
 	out := kalman.Filter(in, o)
 	c.Keep("lambda", out.State.Lambda)
 	c.Keep("eta", out.State.Eta)
-	c.offer("v", func() *Node { return in.V })
 	l.observe(c, in)
 	if out.YVar != nil {
 		variance = ConvertDType(out.YVar, z.DType())

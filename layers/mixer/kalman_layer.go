@@ -8,6 +8,8 @@ import (
 	"github.com/kalmarz/kalmarz/layers/param"
 )
 
+func (l *kalmanLayer) Value() (heads, width int) { return 1, l.M }
+
 func (l *kalmanLayer) Slots(int) []Slot {
 	state := []int{l.M, l.S}
 	return append(convSlot("conv", l.conv, l.M), Slot{Name: "lambda", Dims: state, Start: 1}, Slot{Name: "eta", Dims: state})

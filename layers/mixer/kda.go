@@ -13,7 +13,7 @@ import (
 )
 
 var kdaKind = &Kind{
-	Name: "kda", Paper: "2510.26692", Doc: "gated delta rule with a decay per key channel",
+	Name: "kda", Paper: "2510.26692", Doc: "gated delta rule with a decay per key channel", Error: WrittenAnd,
 	Options: join(headOptions(4, 1, 1, 4), betaOptions(false), channelDecayOptions(), gateOptions("sigmoid")),
 	New: func(d int, o option.Values) (Layer, error) {
 		s, err := newSizes(d, o)
@@ -36,7 +36,7 @@ func (l *kda) Apply(c *Context, x *Node) *Node {
 	q, k, v := c.qkv(x, l.sizes)
 	beta := c.beta(x, l.heads, l.o)
 	g := c.channelDecay(x, l.heads, l.sizes, l.o)
-	o := c.Recur(deltaRule(grad.L2(q, 1e-6), grad.L2(k, 1e-6), v, beta, g))
+	o := c.correct(grad.L2(q, 1e-6), grad.L2(k, 1e-6), v, beta, g)
 	return c.lowRankGated(x, o, l.sizes, l.o)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 var longhornKind = &Kind{
-	Name: "longhorn", Paper: "2407.14207", Doc: "implicit step s/(1+s‖k‖²) on a decaying matrix state",
+	Name: "longhorn", Paper: "2407.14207", Doc: "implicit step s/(1+s‖k‖²) on a decaying matrix state", Error: WrittenAnd,
 	Options: join(headOptions(4, 0.75, 1.5, 4), betaOptions(true), decayOptions(), gateOptions("silu")),
 	New: func(d int, o option.Values) (Layer, error) {
 		s, err := newSizes(d, o)
@@ -30,8 +30,9 @@ func (l *longhorn) Slots(int) []Slot { return l.slots() }
 
 func (l *longhorn) Apply(c *Context, x *Node) *Node {
 	q, k, v := c.qkv(x, l.sizes)
-	in, undo := freeKeys(q, k, v, longhornStep(k, c.beta(x, l.heads, l.o)), c.decay(x, l.heads, l.o))
-	return c.gated(x, c.recur(in, undo), l.sizes, l.o)
+	beta := longhornStep(k, c.beta(x, l.heads, l.o))
+	in, undo := freeKeys(q, k, v, beta, c.decay(x, l.heads, l.o))
+	return c.gated(x, c.recur(in, beta, undo), l.sizes, l.o)
 }
 
 // longhornStep returns s/(1+s‖k‖²) for k [B,T,H,K], s [B,T,H].

@@ -48,6 +48,8 @@ func newMamba2(d int, o option.Values) (Layer, error) {
 
 func (l *mamba2) channels() int { return l.inner + 2*l.groups*l.dk }
 
+func (l *mamba2) Value() (heads, width int) { return l.heads, l.dv }
+
 func (l *mamba2) Slots(int) []Slot {
 	return append([]Slot{{Name: "state", Dims: []int{l.heads, l.dk, l.dv}}}, convSlot("conv", l.conv, l.channels())...)
 }
@@ -59,12 +61,12 @@ func (l *mamba2) Apply(c *Context, x *Node) *Node {
 	parts = grad.Cut(c.Conv("conv", parts[1], l.conv, true), 2, l.inner, l.groups*l.dk, l.groups*l.dk)
 	v := Heads(parts[0], l.heads)
 	k, q := Share(Heads(parts[1], l.groups), l.heads/l.groups), Share(Heads(parts[2], l.groups), l.heads/l.groups)
-	c.offer("v", func() *Node { return v })
+	written := c.value(v)
 
 	g := c.decayOf(dt, l.heads, l.heads, l.o)
 	bias := grad.Wide(c.Get("dt_bias", param.Vector, nil, l.heads))
 	step := grad.SoftPlus(Add(dt, Reshape(bias, 1, 1, l.heads)))
-	o := c.Recur(delta.Inputs{Q: q, K: k, Write: Mul(ConvertDType(PerHead(step), v.DType()), v), LogDecay: g})
+	o := c.Recur(delta.Inputs{Q: q, K: k, Write: Mul(ConvertDType(PerHead(step), v.DType()), written), LogDecay: g})
 	skip := ConvertDType(c.Get("D", param.Vector, param.Constant(1), l.heads), v.DType())
 	y := Merge(Add(o, Mul(Reshape(skip, 1, 1, l.heads, 1), v)))
 	y = Reshape(Mul(y, grad.SiLU(z)), B, T, l.groups, l.inner/l.groups)

@@ -19,11 +19,9 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/support/exceptions"
 
 	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/option"
-	"github.com/kalmarz/kalmarz/layers/param"
 )
 
 // Kind describes a mixer: what it is, what can be chosen, how it is built.
@@ -34,10 +32,33 @@ type Kind struct {
 	Options option.Set
 	// New checks the options for model width d and returns the layer.
 	New func(d int, o option.Values) (Layer, error)
+	// Error is what the layer offers of the error that a delta rule corrects: "u"
+	// as the recurrence writes it, "r" as well where one number scales it; "" if
+	// nothing is erased.
+	Error Error
 	// Family and Core give the bare recurrence by the names under which its
 	// arrays are published (q, k, v, beta, log_decay, ...); empty if it has none.
 	Family string
 	Core   func(in map[string]*Node, o option.Values) delta.Inputs
+}
+
+// Error names what a mixer offers of its write error.
+type Error string
+
+// No error; the written one alone; the written and the bare one.
+const (
+	NoError    Error = ""
+	Written    Error = "u"
+	WrittenAnd Error = "u, r"
+)
+
+// ErrorOf is what a layer of a kind offers of its error: with options that
+// decide, the layer has a method Error.
+func ErrorOf(k *Kind, l Layer) Error {
+	if own, ok := l.(interface{ Error() Error }); ok {
+		return own.Error()
+	}
+	return k.Error
 }
 
 // Layer is a mixer with its options fixed. It holds no arrays.
@@ -47,6 +68,9 @@ type Layer interface {
 	// Slots are the arrays of the state, without the batch axis, with room for
 	// length tokens where a cache grows with the sequence.
 	Slots(length int) []Slot
+	// Value is the shape of what is written at a token, the offer "v":
+	// heads x width, one head for mixers that have none.
+	Value() (heads, width int)
 }
 
 // Slot is one array of a state.
@@ -93,57 +117,6 @@ func Bytes(slots []Slot) int {
 		n += size
 	}
 	return n
-}
-
-// Context is what a layer sees while it is applied.
-type Context struct {
-	param.Scope
-	Form delta.Form // how recurrences are evaluated
-	// Offer, if not nil, receives named per-token values: the written value
-	// "v" and "u", and what probes look at.
-	Offer func(name string, value *Node)
-
-	slots   []Slot
-	in, out State
-	batch   int
-}
-
-// Apply runs a layer on x [B,T,D] and returns y and the state after it.
-func Apply(l Layer, c Context, x *Node, state State) (*Node, State) {
-	c.slots, c.in, c.out, c.batch = l.Slots(x.Shape().Dim(1)), state, State{}, x.Shape().Dim(0)
-	y := l.Apply(&c, x)
-	for _, s := range c.slots {
-		if c.out[s.Name] == nil {
-			exceptions.Panicf("mixer: the layer left slot %q of its state unset", s.Name)
-		}
-	}
-	return y, c.out
-}
-
-// Carried returns a slot of the incoming state, its start before the first
-// token.
-func (c *Context) Carried(name string) *Node {
-	if n := c.in[name]; n != nil {
-		return n
-	}
-	for _, s := range c.slots {
-		if s.Name == name {
-			return s.start(c.Graph, c.batch, wide(c.Set.DType))
-		}
-	}
-	panic(fmt.Sprintf("mixer: no slot %q", name))
-}
-
-// Fresh tells whether this is the start of the sequence.
-func (c *Context) Fresh() bool { return c.in == nil }
-
-// Keep sets a slot of the outgoing state.
-func (c *Context) Keep(name string, value *Node) { c.out[name] = value }
-
-func (c *Context) offer(name string, value func() *Node) {
-	if c.Offer != nil {
-		c.Offer(name, value())
-	}
 }
 
 func wide(t dtypes.DType) dtypes.DType {

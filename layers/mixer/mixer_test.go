@@ -82,6 +82,9 @@ func layers(t *testing.T) map[string]mixer.Layer {
 	add("kalman bare", "kalman", map[string]string{"conv": "0", "gate": "none", "skip": "none", "qk_norm": "false", "bias": "true", "clip": "0.5", "obs_var_max": "0.7"})
 	add("kalman softplus", "kalman", map[string]string{"noise": "softplus", "value_rank": "2", "discretisation": "zoh", "second": "information"})
 	add("kalman no noise", "kalman", map[string]string{"discretisation": "none", "gate": "gelu"})
+	add("delta of channels", "delta", map[string]string{"forget": "channel", "erase": "channel", "write": "channel", "neg_eigval": "true"})
+	add("delta of own write gates", "delta", map[string]string{"forget": "none", "write": "scalar"})
+	add("delta without gates", "delta", map[string]string{"forget": "none", "erase": "none", "write": "none"})
 	add("gdn2 shared keys", "gdn2", map[string]string{"heads": "4", "qk_heads": "2", "neg_eigval": "true"})
 	return all
 }

@@ -47,6 +47,8 @@ var mlstmKind = &Kind{
 
 type mlstm struct{ d, M, heads, block, conv int }
 
+func (l *mlstm) Value() (heads, width int) { return l.heads, l.M / l.heads }
+
 func (l *mlstm) Slots(int) []Slot {
 	K := l.M / l.heads
 	return append(convSlot("conv", l.conv, l.M), Slot{Name: "memory", Dims: []int{l.heads, K, K}},
@@ -65,8 +67,7 @@ func (l *mlstm) Apply(c *Context, h *Node) *Node {
 			out[i] = 3 + 3*float64(i)/float64(max(1, len(out)-1))
 		}
 	})
-	c.offer("v", func() *Node { return Heads(v, l.heads) })
-	y, state := ssm.MLSTM(ssm.MLSTMInputs{Q: Scale(Heads(q, l.heads)), K: Heads(k, l.heads), V: Heads(v, l.heads),
+	y, state := ssm.MLSTM(ssm.MLSTMInputs{Q: Scale(Heads(q, l.heads)), K: Heads(k, l.heads), V: c.value(Heads(v, l.heads)),
 		Input: input, Forget: forget,
 		State: ssm.MLSTMState{Memory: c.Carried("memory"), Norm: c.Carried("norm"), Max: c.Carried("max")},
 	}, c.Form, Plan(c.Form, h.Shape().Dim(1)))

@@ -13,29 +13,54 @@ import (
 // "residual", the norm ‖u‖/β of the error v - S̃ᵀk; "decay", its mean over
 // channels. undo is that of freeKeys, or nil.
 func (c *Context) observe(in delta.Inputs, u, undo *Node) {
-	if c.Offer == nil {
-		return
-	}
 	norm := func(x *Node) *Node { return Squeeze(Sqrt(grad.SumSquares(x)), -1) }
-	size, keys := norm(u), norm(in.K)
-	c.Offer("write", Mul(size, keys))
+	c.offer("write", func() *Node { return Mul(norm(u), norm(in.K)) })
 	if in.Erase != nil {
-		k, e := grad.Wide(in.K), grad.Wide(in.Erase)
-		fraction := ReduceSum(Mul(e, k), -1)
-		c.Offer("beta_k2", fraction)
-		// With keys k/s and values su the residual is ‖su‖ s ‖k/s‖² / e·k.
-		residual := Mul(size, Square(keys))
-		if undo != nil {
-			residual = Div(residual, Squeeze(undo, -1))
-		}
-		none := Equal(fraction, ZerosLike(fraction))
-		c.Offer("residual", Where(none, ZerosLike(residual), Div(residual, Where(none, OnesLike(fraction), fraction))))
+		fraction := func() *Node { return ReduceSum(Mul(grad.Wide(in.Unrated().Erase), grad.Wide(in.K)), -1) }
+		c.offer("beta_k2", fraction)
+		c.offer("residual", func() *Node {
+			// With keys k/s and values su the residual is ‖su‖ s ‖k/s‖² / e·k.
+			residual := Mul(norm(u), Square(norm(in.K)))
+			if undo != nil {
+				residual = Div(residual, Squeeze(undo, -1))
+			}
+			return ratio(residual, fraction())
+		})
 	}
 	if in.LogDecay != nil {
-		alpha := Exp(grad.Wide(in.LogDecay))
-		if alpha.Rank() == 4 {
-			alpha = ReduceMean(alpha, -1)
-		}
-		c.Offer("decay", alpha)
+		c.offer("decay", func() *Node {
+			alpha := Exp(grad.Wide(in.LogDecay))
+			if alpha.Rank() == 4 {
+				alpha = ReduceMean(alpha, -1)
+			}
+			return alpha
+		})
 	}
+}
+
+// offerError offers what a delta rule writes, u [B,T,H,V], at its own scale, and
+// the bare error r = v - S̃ᵀk = u/β, 0 where β = 0 lets nothing be known of it.
+func (c *Context) offerError(in delta.Inputs, u, beta, undo *Node) {
+	if in.Erase == nil {
+		return
+	}
+	written := func() *Node {
+		if undo == nil {
+			return u
+		}
+		return ConvertDType(Mul(grad.Wide(u), undo), u.DType())
+	}
+	c.offer("u", written)
+	if beta != nil {
+		c.offer("r", func() *Node {
+			x := grad.Wide(written())
+			return ConvertDType(ratio(x, BroadcastToShape(PerHead(grad.Wide(beta)), x.Shape())), u.DType())
+		})
+	}
+}
+
+// ratio is x/y, and 0 where y is 0.
+func ratio(x, y *Node) *Node {
+	none := Equal(y, ZerosLike(y))
+	return Where(none, ZerosLike(x), Div(x, Where(none, OnesLike(y), y)))
 }

@@ -13,6 +13,7 @@ var Registry = []*Kind{
 	longhornKind,
 	kdaKind,
 	gdn2Kind,
+	freeDeltaKind,
 	kalmanKind,
 	mambaKind,
 	longhornDiagonalKind,

@@ -36,6 +36,9 @@ func newSelective(d int, o option.Values) (s selective, err error) {
 	return s, err
 }
 
+// Value is the shape of the written value.
+func (s selective) Value() (heads, width int) { return 1, s.M }
+
 func (s selective) Slots(int) []Slot {
 	return append(convSlot("conv", s.conv, s.M), Slot{Name: "state", Dims: []int{s.M, s.S}})
 }
@@ -49,9 +52,8 @@ func (s selective) apply(c *Context, h *Node, bias param.Init, recurrence func(x
 	dt := c.In("dt_proj")
 	step := grad.Project(parts[0], ConvertDType(dt.Get("weight", param.Matrix, param.Torch(s.rank), s.rank, s.M), x.DType()))
 	step = Add(grad.Wide(step), Reshape(grad.Wide(dt.Get("bias", param.Vector, bias, s.M)), 1, 1, s.M))
-	c.offer("v", func() *Node { return x })
 
-	y, last := recurrence(grad.Wide(x), step, grad.Wide(parts[1]), grad.Wide(parts[2]), c.Carried("state"))
+	y, last := recurrence(grad.Wide(c.channels(x)), step, grad.Wide(parts[1]), grad.Wide(parts[2]), c.Carried("state"))
 	c.Keep("state", last)
 	y = Add(ConvertDType(y, x.DType()), Mul(x, c.vector(c.Scope, "D", param.Constant(1), x, s.M)))
 	return c.Linear("o_proj", Mul(y, grad.SiLU(z)), s.d, false)

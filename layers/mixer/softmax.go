@@ -51,6 +51,8 @@ func newSoftmax(d int, o option.Values) (Layer, error) {
 	return l, err
 }
 
+func (l *softmax) Value() (heads, width int) { return l.kv, l.dk }
+
 func (l *softmax) Slots(length int) []Slot {
 	if l.window > 0 {
 		length = min(length, l.window-1)
@@ -63,7 +65,7 @@ func (l *softmax) Apply(c *Context, x *Node) *Node {
 	B, T := x.Shape().Dim(0), x.Shape().Dim(1)
 	q := Heads(c.Linear("q_proj", x, l.heads*l.dk, false), l.heads)
 	k := Heads(c.Linear("k_proj", x, l.kv*l.dk, false), l.kv)
-	v := Heads(c.Linear("v_proj", x, l.kv*l.dk, false), l.kv)
+	v := c.value(Heads(c.Linear("v_proj", x, l.kv*l.dk, false), l.kv))
 	if l.o.Bool("qk_norm") {
 		q, k = c.Norm("q_norm", q, 1e-5), c.Norm("k_norm", k, 1e-5)
 	}

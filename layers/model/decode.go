@@ -40,9 +40,10 @@ func (m *Model) NewDecoder(be compute.Backend, set *param.Set, form delta.Form, 
 	var err error
 	d.exec, err = gomodel.NewExec(be, set.Store, func(_ *gomodel.Scope, in []*Node) []*Node {
 		s := set.At(in[0].Graph())
-		h, after := m.trunk(s, form, in[0], unpack(d.slots, in[1:]), nil)
-		T := h.Shape().Dim(1)
-		logits := m.finish(s, Slice(h, AxisRange(), AxisElem(T-1), AxisRange()))
+		p := m.pass(nil)
+		h, after := m.trunk(s, form, in[0], unpack(d.slots, in[1:]), p)
+		p.each(lastToken)
+		logits := m.finish(s, lastToken(h), p)
 		// The logits come last, as in Probe.
 		return append(pack(d.slots, after), Reshape(ConvertDType(logits, dtypes.Float32), -1))
 	})
@@ -81,6 +82,9 @@ func (d *Decoder) Read(tokens []int32) ([]float32, error) {
 	d.left -= len(tokens)
 	return tensors.MustCopyFlatData[float32](out[len(d.state)]), nil
 }
+
+// lastToken is x [B,1,...] of x [B,T,...].
+func lastToken(x *Node) *Node { return SliceAxis(x, 1, AxisElem(x.Shape().Dim(1)-1)) }
 
 // Close gives back what was compiled.
 func (d *Decoder) Close() { d.exec.Finalize() }

@@ -26,7 +26,7 @@ import (
 func (m *Model) Marginal(s param.Scope, form delta.Form, tokens *Node, states []mixer.State, noise *Node) (*Node, []mixer.State) {
 	last := len(m.mixers) - 1
 	var variance *Node
-	h, after := m.trunk(s, form, tokens, states, func(layer int) func(string, *Node) {
+	p := m.pass(func(layer int) func(string, *Node) {
 		if layer != last {
 			return nil
 		}
@@ -36,6 +36,7 @@ func (m *Model) Marginal(s param.Scope, form delta.Form, tokens *Node, states []
 			}
 		}
 	})
+	h, after := m.trunk(s, form, tokens, states, p)
 	if variance == nil {
 		exceptions.Panicf("model: mixer %s of the last block has no variance to sample from", m.Layers[last].Mixer)
 	}
@@ -46,7 +47,8 @@ func (m *Model) Marginal(s param.Scope, form delta.Form, tokens *Node, states []
 	N := noise.Shape().Dim(0)
 	deviation := ConvertDType(Sqrt(MaxScalar(grad.Wide(variance), 1e-12)), h.DType()) // the root has no slope at 0
 	samples := Add(InsertAxes(h, 0), Mul(ConvertDType(noise, h.DType()), InsertAxes(deviation, 0)))
-	logits := grad.Wide(m.finish(s, Reshape(samples, N*B, T, D)))
+	p.repeat(N)
+	logits := grad.Wide(m.finish(s, Reshape(samples, N*B, T, D), p))
 	return logMean(Reshape(LogSoftmax(logits), N, B, T, -1)), after
 }
 

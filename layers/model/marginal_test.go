@@ -62,13 +62,13 @@ func TestMarginalClosedForm(t *testing.T) {
 	}
 	out, err := marginal(t, c, noise, func(m *Model, s param.Scope, tokens, _ *Node) []*Node {
 		var variance *Node
-		h, _ := m.trunk(s, delta.Form{}, tokens, nil, func(int) func(string, *Node) {
+		h, _ := m.trunk(s, delta.Form{}, tokens, nil, m.pass(func(int) func(string, *Node) {
 			return func(name string, v *Node) {
 				if name == "variance" {
 					variance = v
 				}
 			}
-		})
+		}))
 		return []*Node{h, variance, s.Get("head", param.Embedding, nil, 1, 3)}
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/kalmarz/kalmarz/layers/grad"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/param"
+	"github.com/kalmarz/kalmarz/layers/route"
 )
 
 // Config describes a model.
@@ -29,9 +30,11 @@ type Config struct {
 	Layers         []Layer // one entry a block
 	MLP            int     // hidden width of the MLP; 0 leaves it out
 	NormEps        float64
-	Tied           bool // the head is the embedding's transpose; needs Vocab = Classes
-	FromLast       bool // every position is answered from the last one's vector; needs an even width
-	BFloat16       bool // mixers, MLPs and head read bfloat16; parameters, residual stream, norms and logits stay as they are
+	Tied           bool              // the head is the embedding's transpose; needs Vocab = Classes
+	FromLast       bool              // every position is answered from the last one's vector; needs an even width
+	BFloat16       bool              // mixers, MLPs and head read bfloat16; parameters, residual stream, norms and logits stay as they are
+	Route          string            // what layers pass to others besides the residual stream, of package route; "" = none
+	RouteOptions   map[string]string // of the router
 }
 
 // Layer names a block's mixer and its options.
@@ -44,6 +47,8 @@ type Layer struct {
 type Model struct {
 	Config
 	mixers []mixer.Layer
+	hidden []int // widths of the blocks' MLPs; 0 = none
+	router route.Router
 }
 
 // New checks the configuration and builds the mixers.
@@ -67,8 +72,9 @@ func New(c Config) (*Model, error) {
 			return nil, fmt.Errorf("layer %d: %w", i+1, err)
 		}
 		m.mixers = append(m.mixers, built)
+		m.hidden = append(m.hidden, c.MLP)
 	}
-	return m, nil
+	return m, m.setRoute()
 }
 
 // LayerScope is the scope of a block's mixer, counted from 0.
@@ -85,23 +91,22 @@ func (m *Model) Apply(s param.Scope, form delta.Form, tokens *Node, states []mix
 // Watch is Apply that hands on what the layers offer: of, if not nil, returns
 // who receives the offers of a layer, counted from 0, or nil.
 func (m *Model) Watch(s param.Scope, form delta.Form, tokens *Node, states []mixer.State, of func(layer int) func(name string, value *Node)) (*Node, []mixer.State) {
-	h, after := m.trunk(s, form, tokens, states, of)
-	return m.finish(s, h), after
+	p := m.pass(of)
+	h, after := m.trunk(s, form, tokens, states, p)
+	return m.finish(s, h, p), after
 }
 
 // trunk returns the residual stream [B,T,D] after the last block's mixer, and
 // the layers' states.
-func (m *Model) trunk(s param.Scope, form delta.Form, tokens *Node, states []mixer.State, of func(layer int) func(string, *Node)) (*Node, []mixer.State) {
+func (m *Model) trunk(s param.Scope, form delta.Form, tokens *Node, states []mixer.State, p *pass) (*Node, []mixer.State) {
 	h := Gather(m.embedding(s), InsertAxes(tokens, -1))
 	after := make([]mixer.State, len(m.mixers))
 	for i, l := range m.mixers {
 		if i > 0 {
-			h = m.feedForward(s, i-1, h)
+			h = p.leave(s, i-1, m.feedForward(s, i-1, h))
 		}
 		c := mixer.Context{Scope: LayerScope(s, i), Form: form}
-		if of != nil {
-			c.Offer = of(i)
-		}
+		p.listen(&c, s, i)
 		var state mixer.State
 		if states != nil {
 			state = states[i]
@@ -114,8 +119,9 @@ func (m *Model) trunk(s param.Scope, form delta.Form, tokens *Node, states []mix
 }
 
 // finish takes what trunk returns to logits.
-func (m *Model) finish(s param.Scope, h *Node) *Node {
-	h = m.feedForward(s, len(m.mixers)-1, h)
+func (m *Model) finish(s param.Scope, h *Node, p *pass) *Node {
+	last := len(m.mixers) - 1
+	h = p.leave(s, last, m.feedForward(s, last, h))
 	if m.FromLast {
 		return m.decode(s, m.embedding(s), h)
 	}
@@ -128,11 +134,11 @@ func (m *Model) embedding(s param.Scope) *Node {
 
 // feedForward is a block's second half.
 func (m *Model) feedForward(s param.Scope, i int, h *Node) *Node {
-	if m.MLP == 0 {
+	if m.hidden[i] == 0 {
 		return h
 	}
 	block := s.In(fmt.Sprintf("layers/%d", i))
-	return Add(h, ConvertDType(m.mlp(block.In("mlp"), m.norm(block, "mlp_norm", h)), h.DType()))
+	return Add(h, ConvertDType(m.mlp(block.In("mlp"), m.norm(block, "mlp_norm", h), m.hidden[i]), h.DType()))
 }
 
 func (m *Model) head(s param.Scope, embedding, h *Node) *Node {
@@ -151,10 +157,10 @@ func (m *Model) norm(s param.Scope, name string, x *Node) *Node {
 	return y
 }
 
-func (m *Model) mlp(s param.Scope, x *Node) *Node {
-	w1 := s.Projection("w1", false, m.Width, m.MLP)
-	w2 := s.Projection("w2", false, m.Width, m.MLP)
-	w3 := s.Projection("w3", true, m.MLP, m.Width)
+func (m *Model) mlp(s param.Scope, x *Node, hidden int) *Node {
+	w1 := s.Projection("w1", false, m.Width, hidden)
+	w2 := s.Projection("w2", false, m.Width, hidden)
+	w3 := s.Projection("w3", true, hidden, m.Width)
 	return grad.Project(Mul(grad.SiLU(grad.Project(x, w1)), grad.Project(x, w2)), w3)
 }
 

@@ -13,9 +13,11 @@ import (
 // sees the other positions, whose logits would outgrow all else where T and V
 // are large. A model that answers from the last vector returns all of them.
 func (m *Model) Prefill(s param.Scope, form delta.Form, tokens *Node, states []mixer.State) (*Node, []mixer.State) {
-	h, after := m.trunk(s, form, tokens, states, nil)
-	if T := tokens.Shape().Dim(1); !m.FromLast {
-		h = SliceAxis(h, 1, AxisRange(T-1, T))
+	p := m.pass(nil)
+	h, after := m.trunk(s, form, tokens, states, p)
+	if !m.FromLast {
+		p.each(lastToken)
+		h = lastToken(h)
 	}
-	return m.finish(s, h), after
+	return m.finish(s, h, p), after
 }

@@ -15,10 +15,15 @@ type Kernel struct {
 	Warps  int    // threads of a program / 32
 	Stages int    // depth to which loads of loops are pipelined, unless the loop says
 	Grid   [3]int // programs along each axis
-	args   []*Memory
-	body   block
-	at     *block // where operations are added
-	slots  int    // tiles so far
+
+	// Registers bounds what a thread uses, so that more programs fit a
+	// multiprocessor; what does not fit is kept in memory. 0 is no bound.
+	Registers int
+
+	args  []*Memory
+	body  block
+	at    *block // where operations are added
+	slots int    // tiles so far
 }
 
 type block struct{ ops []op }
@@ -164,7 +169,11 @@ func (k *Kernel) Text() string {
 	for _, a := range k.args {
 		args = append(args, fmt.Sprintf("%s: !tt.ptr<%s> {tt.divisibility = 16 : i32}", a.pointer(), a.dtype))
 	}
-	fmt.Fprintf(&b, "module {\n  tt.func public @%s(%s) attributes {noinline = false} {\n", k.Name, strings.Join(args, ", "))
+	attributes := ""
+	if k.Registers > 0 {
+		attributes = fmt.Sprintf("attributes {\"ttg.maxnreg\" = %d : i32} ", k.Registers)
+	}
+	fmt.Fprintf(&b, "module %s{\n  tt.func public @%s(%s) attributes {noinline = false} {\n", attributes, k.Name, strings.Join(args, ", "))
 	k.body.print(&b, "    ")
 	b.WriteString("    tt.return\n  }\n}\n")
 	return b.String()

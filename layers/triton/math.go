@@ -90,6 +90,9 @@ func (t *Tile) Log() *Tile { return t.function("math.log", math.Log) }
 // Abs returns |t|.
 func (t *Tile) Abs() *Tile { return t.function("math.absf", math.Abs) }
 
+// Floor returns the largest whole number that is at most t.
+func (t *Tile) Floor() *Tile { return t.function("math.floor", math.Floor) }
+
 func (t *Tile) function(name string, f func(float64) float64) *Tile {
 	if t.dtype != F32 {
 		t.k.fail("%s of %s", name, t.ir())

@@ -203,6 +203,7 @@ func TestRoundBF16(t *testing.T) {
 // The text is what Triton 3.6 parses.
 func TestText(t *testing.T) {
 	k := New("walk", 4, 2, 3)
+	k.Registers = 96
 	x, y := k.In("x", BF16, 3, 64, 16), k.Out("y", F32, 3, 16)
 	i := k.Range(16)
 	sum := k.For(4, 2, []*Tile{k.Full(F32, 0, 16)}, func(turn *Tile, c []*Tile) []*Tile {
@@ -211,6 +212,7 @@ func TestText(t *testing.T) {
 	})[0]
 	y.Store(sum, k.Program(0), i)
 	for _, line := range []string{
+		`module attributes {"ttg.maxnreg" = 96 : i32} {`,
 		`  tt.func public @walk(%x: !tt.ptr<bf16> {tt.divisibility = 16 : i32}, %y: !tt.ptr<f32> {tt.divisibility = 16 : i32}) attributes {noinline = false} {`,
 		` = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>`,
 		` iter_args(`, `) -> (tensor<16xf32>) : i32 {`, `} {tt.num_stages = 2 : i32}`,
