@@ -256,7 +256,7 @@ func TestScanPlans(t *testing.T) {
 			t.Errorf("%v, expected %s", err, want)
 		}
 	}
-	for _, text := range []string{"8,4,8", "3,4,8,1", "8,8,4,1", "8,4,8,-1"} {
+	for _, text := range []string{"8,4,8,1", "3,4,8,1,0", "8,8,4,1,0", "8,4,8,-1,0"} {
 		if _, err := kernels.ParseScanPlan(text); err == nil {
 			t.Errorf("plan %s is taken", text)
 		}

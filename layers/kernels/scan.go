@@ -33,10 +33,11 @@ type Scan struct {
 
 // ScanPlan says how the work is cut, which changes nothing but speed.
 type ScanPlan struct {
-	Channels int // of a program
-	Ahead    int // tokens that are read ahead
-	Turn     int // tokens between two states that are kept; a multiple of Ahead
-	Chunks   int // of the sequence that run side by side
+	Channels  int // of a program
+	Ahead     int // tokens that are read ahead
+	Turn      int // tokens between two states that are kept; a multiple of Ahead
+	Chunks    int // of the sequence that run side by side
+	Registers int // bound of a thread of the reverse pass, 0 for none
 }
 
 // cell is a recurrence. Tiles of its state, of what it does to one and of gradients
@@ -107,7 +108,7 @@ func (f Scan) name(what string) string {
 	if f.Masked {
 		mask = "_mask"
 	}
-	return fmt.Sprintf("kalmarz_%s_%s_B%d_T%d_M%d_S%d_%s_plan%d_%d_%d_%d%s", f.cell.arrays().name, what, f.B, f.T, f.M, f.S, f.DType, p.Channels, p.Ahead, p.Turn, p.Chunks, mask)
+	return fmt.Sprintf("kalmarz_%s_%s_B%d_T%d_M%d_S%d_%s_plan%d_%d_%d_%d_%d%s", f.cell.arrays().name, what, f.B, f.T, f.M, f.S, f.DType, p.Channels, p.Ahead, p.Turn, p.Chunks, p.Registers, mask)
 }
 
 func (f Scan) stateDims() []int { return []int{f.B, f.M, f.S} }

@@ -50,6 +50,7 @@ func (f Scan) carryBack() *Kernel {
 // state too.
 func (f Scan) reverse() *Kernel {
 	w := f.kernel("reverse", f.Plan.Chunks)
+	w.Registers = f.Plan.Registers
 	w.fix()
 	var d []*Tile
 	if f.Plan.Chunks == 1 {

@@ -76,7 +76,7 @@ func (p ScanPlan) tuned() ScanPlan {
 	for _, x := range []struct {
 		to   *int
 		from int
-	}{{&p.Channels, t.Channels}, {&p.Ahead, t.Ahead}, {&p.Turn, t.Turn}, {&p.Chunks, t.Chunks}} {
+	}{{&p.Channels, t.Channels}, {&p.Ahead, t.Ahead}, {&p.Turn, t.Turn}, {&p.Chunks, t.Chunks}, {&p.Registers, t.Registers}} {
 		if x.from > 0 {
 			*x.to = x.from
 		}
@@ -87,10 +87,10 @@ func (p ScanPlan) tuned() ScanPlan {
 // ParseScanPlan reads a plan's numbers with commas, in their order.
 func ParseScanPlan(text string) (*ScanPlan, error) {
 	var p ScanPlan
-	n, _ := fmt.Sscanf(text, "%d,%d,%d,%d", &p.Channels, &p.Ahead, &p.Turn, &p.Chunks)
+	n, _ := fmt.Sscanf(text, "%d,%d,%d,%d,%d", &p.Channels, &p.Ahead, &p.Turn, &p.Chunks, &p.Registers)
 	power := func(n int) bool { return n > 0 && n&(n-1) == 0 }
-	if n != 4 || !power(p.Channels) || !power(p.Ahead) || !power(p.Turn) || p.Turn < p.Ahead || p.Chunks < 0 {
-		return nil, fmt.Errorf("plan = %s: must be channels, tokens read ahead, tokens of a turn (powers of two, a turn no shorter than what is read ahead) and chunks (0 = as many as fit), as 8,4,8,1", text)
+	if n != 5 || !power(p.Channels) || !power(p.Ahead) || !power(p.Turn) || p.Turn < p.Ahead || min(p.Chunks, p.Registers) < 0 {
+		return nil, fmt.Errorf("plan = %s: must be channels, tokens read ahead, tokens of a turn (powers of two, a turn no shorter than what is read ahead), chunks (0 = as many as fit) and registers of the reverse pass (0 = as many as it takes), as 8,4,8,1,0", text)
 	}
 	return &p, nil
 }
