@@ -31,7 +31,7 @@ func (w *program) moving() (t tokens) {
 	return t
 }
 
-// read declares beside these what outputs need.
+// reading declares beside these what outputs need.
 func (w *program) reading(t tokens) tokens {
 	for _, name := range w.queries {
 		t.states = append(t.states[:len(t.states):len(t.states)], w.In(name, w.DType, w.B, w.T, w.S))
