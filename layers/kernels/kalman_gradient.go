@@ -1,7 +1,7 @@
 package kernels
 
-// The gradient of the filter of kalman.go. With D, E the gradients of the mean and the variance after a token, those of the
-// outputs included, e = v - k a μ what surprised the filter and F = E + D Λk e:
+// The gradient of the filter of kalman.go. With D, E the gradients of the mean and
+// the variance after a token, those of the outputs included, e = v - k a μ what surprised the filter and F = E + D Λk e:
 //
 //	dv = Σ_s D P' Λk         dφ = -F P'²
 //	dΛ = Σ_s D P' k e + dφ k²
