@@ -35,7 +35,7 @@ func (w *program) arrive(s, d []*Tile) {
 // after each.
 func (f Scan) carryBack() *Kernel {
 	w := f.kernel("carry_back", 1)
-	s, d := w.before(), w.after()
+	s, d := w.before(w.firsts()), w.after()
 	slopes, exit := w.ins("chunk_", w.arrays.slopes, w.chunkDims()), w.outs("exit_", w.state, w.chunkDims())
 	d = w.For(w.Plan.Chunks, 1, d, func(turn *Tile, d []*Tile) []*Tile {
 		n := w.Full(I32, float64(w.Plan.Chunks-1)).Sub(turn)
@@ -53,8 +53,9 @@ func (f Scan) reverse() *Kernel {
 	w.Registers = f.Plan.Registers
 	w.fix()
 	var d []*Tile
+	var firsts []*Memory
 	if f.Plan.Chunks == 1 {
-		d = w.after()
+		d, firsts = w.after(), w.firsts() // read at the end, to hold less until then
 	} else {
 		d = w.load(w.ins("exit_", w.state, w.chunkDims()), w.b, w.n)
 	}
@@ -119,7 +120,7 @@ func (f Scan) reverse() *Kernel {
 		w.setLanes(w.Out("d"+w.statics[i]+"_parts", F32, w.chunkDims()...), g, w.b, w.n)
 	}
 	if f.Plan.Chunks == 1 {
-		w.arrive(w.before(), d[:nd])
+		w.arrive(w.before(firsts), d[:nd])
 	}
 	return w.Kernel
 }

@@ -20,7 +20,7 @@ func (f Scan) compose() *Kernel {
 // carry takes the state over the chunks, to the state before each.
 func (f Scan) carry() *Kernel {
 	w := f.kernel("carry", 1)
-	s := w.before()
+	s := w.before(w.firsts())
 	effect, entry := w.ins("chunk_", w.effect, w.chunkDims()), w.outs("entry_", w.state, w.chunkDims())
 	w.For(w.Plan.Chunks, 1, s, func(n *Tile, s []*Tile) []*Tile {
 		w.store(entry, s, w.b, n)
@@ -36,7 +36,7 @@ func (f Scan) run(saves bool) *Kernel {
 	w.fix()
 	var s []*Tile
 	if w.Plan.Chunks == 1 {
-		s = w.before()
+		s = w.before(w.firsts())
 	} else {
 		s = w.load(w.ins("entry_", w.state, w.chunkDims()), w.b, w.n)
 	}

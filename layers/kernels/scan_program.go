@@ -109,7 +109,7 @@ func (w *program) store(ms []*Memory, values []*Tile, at ...any) {
 	}
 }
 
-// before reads the state before the sequence.
-func (w *program) before() []*Tile {
-	return w.cell.enter(w.load(w.ins("", w.first, w.stateDims()), w.b))
-}
+// firsts declares the arrays of the state before the sequence, before reads them.
+func (w *program) firsts() []*Memory { return w.ins("", w.first, w.stateDims()) }
+
+func (w *program) before(firsts []*Memory) []*Tile { return w.cell.enter(w.load(firsts, w.b)) }
