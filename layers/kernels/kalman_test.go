@@ -193,6 +193,7 @@ func TestKalman(t *testing.T) {
 		masked     bool
 	}{
 		{"one level", 2, 32, 16, 16, kernels.Kalman{Variance: true}, plan(8, 4, 8, 1), nil, false, false},
+		{"one level, a turn read ahead", 2, 32, 16, 16, kernels.Kalman{Variance: true}, plan(8, 8, 8, 1), nil, false, false},
 		{"one level, bfloat16", 2, 32, 16, 16, kernels.Kalman{Variance: true}, plan(8, 4, 8, 1), nil, true, false},
 		{"without variance, ragged", 1, 37, 6, 5, kernels.Kalman{}, plan(4, 2, 4, 1), nil, false, false},
 		{"one token", 1, 1, 8, 4, kernels.Kalman{Variance: true}, plan(8, 4, 8, 1), nil, false, false},
@@ -226,16 +227,34 @@ func TestKalman(t *testing.T) {
 	}
 }
 
+// Kernels are chosen by themselves where they pay, and only if a device has checked
+// them.
+func TestScanPays(t *testing.T) {
+	for _, c := range []struct {
+		T    int
+		want bool
+	}{{31, false}, {32, true}} {
+		filter, err := kernels.NewKalman(1, c.T, 16, 8, 0, dtypes.Float32, kernels.Kalman{}, false)
+		if err != nil || filter.Pays() != c.want {
+			t.Errorf("filter of %d tokens: %v, %v", c.T, filter.Pays(), err)
+		}
+		mamba, err := kernels.NewMamba(1, c.T, 16, 8, 0, dtypes.Float32)
+		if err != nil || mamba.Pays() || kernels.Find("mamba, longhorn").Pays != "" {
+			t.Errorf("Mamba of %d tokens: %v, %v", c.T, mamba.Pays(), err)
+		}
+	}
+}
+
 // Plans fill a device, and what kernels cannot do is refused with a reason.
 func TestScanPlans(t *testing.T) {
 	for _, c := range []struct {
 		B, T, M, S int
 		want       kernels.ScanPlan
 	}{
-		{8, 2048, 1024, 16, kernels.ScanPlan{Channels: 8, Ahead: 4, Turn: 8, Chunks: 1}},
+		{8, 2048, 1024, 16, kernels.ScanPlan{Channels: 8, Ahead: 8, Turn: 8, Chunks: 1}},
 		{1, 32768, 1024, 16, kernels.ScanPlan{Channels: 8, Ahead: 4, Turn: 8, Chunks: 8}},
 		{1, 1000, 1024, 16, kernels.ScanPlan{Channels: 8, Ahead: 4, Turn: 8, Chunks: 5}}, // 7 do not divide it
-		{1, 4, 64, 4, kernels.ScanPlan{Channels: 32, Ahead: 4, Turn: 8, Chunks: 1}},
+		{1, 4, 64, 4, kernels.ScanPlan{Channels: 32, Ahead: 8, Turn: 8, Chunks: 1}},
 		{1, 4096, 64, 128, kernels.ScanPlan{Channels: 1, Ahead: 4, Turn: 8, Chunks: 16}},
 	} {
 		f, err := kernels.NewKalman(c.B, c.T, c.M, c.S, 0, dtypes.Float32, kernels.Kalman{}, false)

@@ -7,7 +7,7 @@ type Entry struct {
 	Name      string
 	Replaces  string // the graph form
 	Range     string // what the kernels can do
-	Pays      string // where they are chosen by themselves
+	Pays      string // where they are chosen by themselves; "": nowhere until a device has checked them
 	Tolerance map[triton.DType]Tolerance
 }
 
