@@ -38,7 +38,9 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		{"filter", 2, 160, 64, 16, 1, triton.BF16, false, nil},
 		{"filter, prior readout, ragged", 2, 150, 27, 5, 1, triton.F32, true, nil},
 		{"filter, two levels", 1, 1024, 64, 16, 8, triton.F32, false, nil},
+		{"filter, two levels", 1, 1024, 64, 16, 8, triton.BF16, false, nil},
 		{"filter, two levels, ragged", 2, 150, 24, 8, 4, triton.F32, false, nil},
+		{"filter, prior readout, two levels, ragged", 2, 150, 27, 5, 4, triton.F32, true, nil},
 		{"filter, no decay, no noise", 1, 256, 32, 16, 4, triton.F32, false, func(int) (a, p float64) { return 1, 0 }},
 		{"filter, fast decay", 1, 256, 32, 16, 1, triton.F32, false, func(i int) (a, p float64) { return 0.01 * float64(i%5), 1 }},
 	} {
@@ -75,6 +77,14 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		row := f.row(p.name, start, err)
 		if err == nil {
 			row.judge(kalman.Errors(got, want, grad, wantGrad))
+		}
+		tell(row)
+		f.gradient = 0 // without gradients other kernels run, which keep no states
+		start = time.Now()
+		got, _, err = kalman.Evaluate(be, f.dtype, o, a, nil)
+		row = f.row(p.name+", values alone", start, err)
+		if err == nil {
+			row.judge(kalman.Errors(got, want, nil, nil))
 		}
 		tell(row)
 	}

@@ -30,7 +30,7 @@ var kalmanEntry = Entry{
 	Pays:     "sequences of 32 tokens or more",
 	Tolerance: map[DType]Tolerance{
 		BF16: {Value: 1e-2, Gradient: 2e-2},
-		F32:  {Value: 2e-5, Gradient: 2e-4},
+		F32:  {Value: 5e-6, Gradient: 5e-5},
 	},
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes"
+
 	"github.com/kalmarz/kalmarz/layers/triton"
 )
 
@@ -63,32 +65,49 @@ func TestRewrite(t *testing.T) {
 // The lean kernels give the same outputs as those that also serve the reader.
 func TestLean(t *testing.T) {
 	d := Delta{B: 1, T: 40, H: 2, K: 16, V: 32, C: 16, DType: triton.BF16, Parts: Parts{Erases: true, Decays: true, Rated: true}, Plan: plan(16, triton.BF16)}
-	f := d.Forward()
-	in := map[string]*triton.Buffer{}
-	for n, a := range f.In {
-		b := triton.NewBuffer(a.DType, a.Dims...)
-		for i := range b.Values {
-			b.Values[i] = -float32((i*7+n*3)%11) / 64
+	scan := func(chunks int) *Function {
+		f, err := NewKalman(1, 40, 8, 4, chunks, dtypes.Float32, Kalman{Variance: true}, false)
+		if err != nil {
+			t.Fatal(err)
 		}
-		in[a.Name] = b
+		return f.Forward()
 	}
-	want, err := f.Run(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := (&Function{Name: "lean", kernels: f.lean}).Run(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"o", "last", "y"} {
-		for i, v := range want[name].Values {
-			if got[name].Values[i] != v {
-				t.Fatalf("%s[%d] = %g without saving and %g with", name, i, got[name].Values[i], v)
+	for _, c := range []struct {
+		f      *Function
+		values []string
+		saved  string
+		sign   float32 // of the inputs
+	}{
+		{d.Forward(), []string{"o", "last", "y"}, "entry", -1},
+		{scan(1), []string{"y", "y_var", "last_lambda", "last_eta"}, "kept_mean", 1},
+		{scan(3), []string{"y", "y_var", "last_lambda", "last_eta"}, "kept_mean", 1},
+	} {
+		in := map[string]*triton.Buffer{}
+		for n, a := range c.f.In {
+			b := triton.NewBuffer(a.DType, a.Dims...)
+			for i := range b.Values {
+				b.Values[i] = c.sign * float32((i*7+n*3)%11+1) / 64
+			}
+			in[a.Name] = b
+		}
+		want, err := c.f.Run(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := (&Function{Name: "lean", kernels: c.f.lean}).Run(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range c.values {
+			for i, v := range want[name].Values {
+				if got[name].Values[i] != v {
+					t.Fatalf("%s: %s[%d] = %g without saving and %g with", c.f.Name, name, i, got[name].Values[i], v)
+				}
 			}
 		}
-	}
-	if got["entry"] != nil {
-		t.Error("the lean kernels save the states on entry")
+		if got[c.saved] != nil {
+			t.Errorf("%s: the lean kernels save %s", c.f.Name, c.saved)
+		}
 	}
 }
 
