@@ -1,0 +1,149 @@
+package cell
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/janpfeifer/gonb/gonbui"
+
+	"github.com/kalmarz/kalmarz/viz"
+)
+
+// live is the block of a cell's output that shows training while it goes on: a
+// curve for each cell of an ablation with a run a seed, where the run stands, and
+// what the runs before gave. It is a lab.Watcher and takes the session's notes.
+type live struct {
+	d      display
+	id     string // of the block; "" if nothing is trained
+	series []*curve
+	now    *curve
+	run    string
+	number int
+	runs   int
+	steps  int
+	step   int
+	loss   float64
+	speed  float64
+	notes  strings.Builder
+	due    time.Time // before then nothing is drawn
+}
+
+// curve is the losses of the runs of one name.
+type curve struct {
+	name string
+	runs [][]float64
+}
+
+// pace is the least time between two drawings; drawing takes a fifth of the
+// time at most.
+const pace = 400 * time.Millisecond
+
+// points bounds the points of a curve that is drawn.
+const points = 400
+
+// Begin starts a run; the first of a command starts a block.
+func (l *live) Begin(run string, number, runs, steps int) {
+	if number == 1 && l.id != "" {
+		l.end()
+	}
+	if l.id == "" {
+		l.id = gonbui.UniqueID()
+	}
+	name, _, _ := strings.Cut(run, ", seed ")
+	l.run, l.number, l.runs, l.steps, l.step = run, number, runs, steps, 0
+	l.now = nil
+	for _, c := range l.series {
+		if c.name == name {
+			l.now = c
+		}
+	}
+	if l.now == nil {
+		l.now = &curve{name: name}
+		l.series = append(l.series, l.now)
+	}
+	l.now.runs = append(l.now.runs, nil)
+}
+
+// Step adds a step's loss and draws, not too often.
+func (l *live) Step(step int, loss, tokensPerS float64) {
+	at := len(l.now.runs) - 1
+	for len(l.now.runs[at]) < step-1 { // a run that goes on begins late
+		l.now.runs[at] = append(l.now.runs[at], math.NaN())
+	}
+	l.now.runs[at] = append(l.now.runs[at], loss)
+	l.step, l.loss, l.speed = step, loss, tokensPerS
+	if now := time.Now(); now.After(l.due) {
+		l.draw()
+		l.due = time.Now().Add(max(pace, 4*time.Since(now)))
+	}
+}
+
+// Write takes notes and what finished runs say.
+func (l *live) Write(p []byte) (int, error) { return l.notes.Write(p) }
+
+// end draws the block a last time and closes it.
+func (l *live) end() {
+	switch {
+	case l.id != "":
+		l.run = ""
+		l.draw()
+	case l.notes.Len() > 0:
+		l.d.show(l.log(), l.notes.String())
+	}
+	*l = live{d: l.d}
+}
+
+func (l *live) draw() {
+	var b strings.Builder
+	if f := l.figure(); f != nil {
+		if svg, err := f.SVG(viz.Notebook()); err == nil { // nothing to draw yet, or nothing that can be
+			b.Write(svg[strings.Index(string(svg), "<svg"):])
+		}
+	}
+	if l.run != "" {
+		fmt.Fprintf(&b, `<div>run %d of %d: %s, step %d of %d, loss %.4f, %.3gk tokens/s</div>`,
+			l.number, l.runs, html.EscapeString(l.run), l.step, l.steps, l.loss, l.speed/1000)
+	}
+	l.d.update(l.id, b.String()+l.log())
+}
+
+func (l *live) log() string {
+	if l.notes.Len() == 0 {
+		return ""
+	}
+	return `<pre style="font-size:85%;white-space:pre-wrap">` + html.EscapeString(strings.TrimSpace(l.notes.String())) + "</pre>"
+}
+
+// figure is nil before the first step.
+func (l *live) figure() *viz.Figure {
+	f := &viz.Figure{Kind: viz.Training, Title: "training loss", X: viz.Axis{Min: 0, Max: float64(l.steps)}}
+	for _, c := range l.series {
+		longest := 0
+		for _, r := range c.runs {
+			longest = max(longest, len(r))
+		}
+		s := viz.Series{Name: c.name}
+		for i := 0; i < longest; i += 1 + l.steps/points {
+			var y []float64
+			for k, r := range c.runs {
+				switch {
+				case i < len(r):
+					y = append(y, r[i])
+				case k < len(c.runs)-1: // it ended early
+					y = append(y, math.NaN())
+				}
+			}
+			s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, y)
+		}
+		if longest > 0 {
+			f.Series = append(f.Series, s)
+		}
+	}
+	if f.Series == nil {
+		return nil
+	}
+	return f
+}
