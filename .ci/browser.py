@@ -24,8 +24,11 @@ token = secrets.token_hex(16)
 server = subprocess.Popen(
     [pathlib.Path(sys.executable).parent / "jupyter", "lab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
      f"--ServerApp.port={port}", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={work}"],
-    env={**os.environ, "JUPYTERLAB_SETTINGS_DIR": str(settings)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    env={**os.environ, "JUPYTERLAB_SETTINGS_DIR": str(settings)}, stdout=open(folder / "jupyter.log", "w"), stderr=subprocess.STDOUT)
 base = f"http://127.0.0.1:{port}"
+
+
+page = None
 
 
 def wait(what, ready, seconds=60 * MINUTES):
@@ -37,36 +40,42 @@ def wait(what, ready, seconds=60 * MINUTES):
         except OSError:  # not listening yet
             pass
         time.sleep(0.3)
+    if page:
+        shot("waiting")
     raise SystemExit(f"{notebook.name}: waited {seconds} s for {what}")
 
 
-def shot(page, name):
+def api(what):
+    with urllib.request.urlopen(f"{base}/api/{what}?token={token}") as answer:
+        return json.load(answer)
+
+
+def shot(name):
     page.screenshot(path=folder / f"{name}.png")
     print(folder / f"{name}.png")
 
 
 try:
-    wait("JupyterLab", lambda: urllib.request.urlopen(f"{base}/api?token={token}"), 120)
+    wait("JupyterLab", lambda: api("status"), 120)
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=os.environ["CHROMIUM"], args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1100, "height": 1700})
         page.set_default_timeout(120_000)
         page.goto(f"{base}/lab/tree/{notebook.name}?token={token}&reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
-        page.wait_for_selector('.jp-NotebookPanel [data-status="idle"], .jp-Notebook-ExecutionIndicator[data-status="idle"]')
-        if page.locator(".jp-LabShell.jp-mod-sideBar, #jp-left-stack:visible").count():
-            page.keyboard.press("Control+b")  # the list of files
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        wait("the kernel", lambda: any(k["execution_state"] == "idle" and k["connections"] for k in api("kernels")), 120)
+        prompts = page.locator(".jp-CodeCell .jp-InputArea-prompt")
+        while prompts.first.inner_text() == "[ ]:":  # a kernel that has just come may not hear
+            page.get_by_role("menuitem", name="Run", exact=True).click()
+            page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+            time.sleep(5)
 
-        live = page.locator(".jp-OutputArea-output:has-text('run ') svg").filter(has_text="training loss")
         running = page.locator(".jp-OutputArea-output", has_text="tokens/s").filter(has=page.locator("svg"))
         wait("a live figure", lambda: running.count() > 0)
         time.sleep(4)
         running.first.scroll_into_view_if_needed()
-        shot(page, "live")
+        shot("live")
 
-        prompts = page.locator(".jp-CodeCell .jp-InputArea-prompt")
         wait("the last cell", lambda: all(t.strip().strip("[]:").isdigit() for t in prompts.all_inner_texts()))
         time.sleep(1)
         errors = page.locator('[data-mime-type="application/vnd.jupyter.error"]')
@@ -76,7 +85,7 @@ try:
         cell.scroll_into_view_if_needed()
         cell.evaluate("c => c.scrollIntoView()")
         time.sleep(1)
-        shot(page, "end")
+        shot("end")
         print(f"{notebook.name}: {prompts.count()} cells, {page.locator('.jp-OutputArea svg').count()} figures, "
               f"{page.locator('.jp-OutputArea table').count()} tables, no error")
         browser.close()

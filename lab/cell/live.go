@@ -114,7 +114,7 @@ func (l *live) log() string {
 	if l.notes.Len() == 0 {
 		return ""
 	}
-	return `<pre style="font-size:85%;white-space:pre-wrap">` + html.EscapeString(strings.TrimSpace(l.notes.String())) + "</pre>"
+	return `<pre style="font-size:85%;white-space:pre;overflow-x:auto">` + html.EscapeString(strings.TrimSpace(l.notes.String())) + "</pre>"
 }
 
 // figure is nil before the first step.

@@ -2,10 +2,13 @@ package notebook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 )
+
+var errUsage = errors.New("expected setup, check [FILE.ipynb...], run [FILE.ipynb...] [--timeout N] [--to FOLDER], or new NAME")
 
 // Flags of the command, as text.
 type Flags struct {

@@ -113,6 +113,8 @@ func TestJudge(t *testing.T) {
 		{"cell_type": "code", "source": "magic", "execution_count": 3, "outputs": [{"output_type": "stream", "name": "stderr", "text": "\"%nonsense\" unknown or not implemented yet."}]},
 		{"cell_type": "code", "source": "panic", "execution_count": 4, "outputs": [
 			{"output_type": "stream", "name": "stderr", "text": "\u001b[31mgraph: shapes do not fit\u001b[0m\n"}, {"output_type": "error", "ename": "ERROR", "evalue": "exit status 1", "traceback": []}]},
+		{"cell_type": "code", "source": "typo", "execution_count": 5, "outputs": [
+			{"output_type": "error", "ename": "ERROR", "evalue": "failed to run \"/go/bin/go build -o /tmp/g/g\": exit status 1", "traceback": []}]},
 		{"cell_type": "code", "source": "never", "execution_count": null, "outputs": []}
 	]}`), f)
 	if err != nil {
@@ -124,9 +126,10 @@ func TestJudge(t *testing.T) {
 		"n.ipynb[cell 2]: ls: no such file",
 		"n.ipynb[cell 3]: \"%nonsense\" unknown or not implemented yet.",
 		"n.ipynb[cell 4]: graph: shapes do not fit",
-		"n.ipynb[cell 5]: was not run",
+		"n.ipynb[cell 5]: does not compile: kalmarz notebook check says where",
+		"n.ipynb[cell 6]: was not run",
 	}
-	if cells != 5 || strings.Join(problems, "\n") != strings.Join(want, "\n") {
+	if cells != 6 || strings.Join(problems, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%d cells, problems\n%s\nwant\n%s", cells, strings.Join(problems, "\n"), strings.Join(want, "\n"))
 	}
 }

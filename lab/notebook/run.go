@@ -3,7 +3,6 @@ package notebook
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,6 +86,10 @@ func execute(ctx context.Context, jupyter, path, executed string, timeout time.D
 // the cell.
 var silent = regexp.MustCompile(`(?m)^.*(exit status \d+|unknown or not implemented).*$`)
 
+// compileError is what GoNB says of code that does not compile; what the
+// compiler says is in HTML.
+var compileError = regexp.MustCompile(`failed to run ".*go build .*": exit status \d+`)
+
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // judge lists what went wrong in an executed notebook.
@@ -109,7 +112,7 @@ func (f *file) judge() (problems []string, cells int) {
 		for _, o := range c.Outputs {
 			if o.Type == "error" {
 				failed = true
-				add(firstLine(said, o.Value, o.Error))
+				add(firstLine(said, compileError.ReplaceAllString(o.Value, "does not compile: kalmarz notebook check says where"), o.Error))
 			}
 		}
 		if m := silent.FindString(said); m != "" && !failed {
@@ -134,5 +137,3 @@ func firstLine(texts ...string) string {
 	}
 	return "failed"
 }
-
-var errUsage = errors.New("expected setup, check [FILE.ipynb...], run [FILE.ipynb...] [--timeout N] [--to FOLDER], or new NAME")

@@ -54,7 +54,7 @@ func setup(ctx context.Context, out io.Writer, repo string) error {
 		return err
 	}
 	say := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
-	say("building gonb %s and goimports %s in %s; go downloads their modules, about 20 MB, unless it has them", version(toolsMod, tools[0][1]), version(toolsMod, tools[1][1]), bin)
+	say("building gonb %s and goimports %s in %s; go downloads their modules, about 95 MB, unless it has them", version(toolsMod, tools[0][1]), version(toolsMod, tools[1][1]), bin)
 	if err := buildTools(ctx, dir, bin); err != nil {
 		return err
 	}
