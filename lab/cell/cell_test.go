@@ -3,7 +3,9 @@ package cell
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/kalmarz/kalmarz/lab"
@@ -11,12 +13,21 @@ import (
 )
 
 // screen is a notebook that remembers what it was told.
-type screen struct{ log []string }
+type screen struct {
+	log     []string
+	updated func() // called at the first update
+}
 
-func (s *screen) show(html, _ string)    { s.log = append(s.log, "html "+html) }
-func (s *screen) update(id, html string) { s.log = append(s.log, "update "+id+" "+html) }
-func (s *screen) svg(document string)    { s.log = append(s.log, "svg "+document) }
-func (s *screen) sync()                  { s.log = append(s.log, "sync") }
+func (s *screen) show(html, _ string) { s.log = append(s.log, "html "+html) }
+func (s *screen) update(id, html string) {
+	s.log = append(s.log, "update "+id+" "+html)
+	if s.updated != nil {
+		s.updated()
+		s.updated = nil
+	}
+}
+func (s *screen) svg(document string) { s.log = append(s.log, "svg "+document) }
+func (s *screen) sync()               { s.log = append(s.log, "sync") }
 
 // find returns the first entry that begins with kind and holds all parts, and
 // its place.
@@ -67,6 +78,25 @@ func TestAblationInANotebook(t *testing.T) {
 		if strings.Contains(e, mark) {
 			t.Errorf("a mark is shown: %.500s", e)
 		}
+	}
+}
+
+// TestInterrupt: the notebook's interrupt ends training after its step and leaves
+// a run that can go on.
+func TestInterrupt(t *testing.T) {
+	s := inNotebook(t)
+	s.updated = func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := run("train steps=1000000 seeds=1 batch=4; mixers")
+	if err == nil || !strings.Contains(err.Error(), "cell.Run:1: train: stopped after step") {
+		t.Errorf("error %v", err)
+	}
+	found, _ := filepath.Glob("runs/train-*-seed-1/run.json")
+	if len(found) != 1 {
+		t.Errorf("runs %v", found)
 	}
 }
 
