@@ -59,7 +59,7 @@ try:
     wait("JupyterLab", lambda: api("status"), 120)
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=os.environ["CHROMIUM"], args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1100, "height": 1700})
+        page = browser.new_page(viewport={"width": 1280, "height": 1700})
         page.set_default_timeout(120_000)
         page.goto(f"{base}/lab/tree/{notebook.name}?token={token}&reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
@@ -70,17 +70,21 @@ try:
             page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
             time.sleep(5)
 
+        errors = page.locator('[data-mime-type="application/vnd.jupyter.error"]')
+
+        def unless_failed(ready):
+            if errors.count():
+                shot("failed")
+                raise SystemExit(f"{notebook.name}: a cell failed: {errors.first.inner_text()}")
+            return ready()
+
         running = page.locator(".jp-OutputArea-output", has_text="tokens/s").filter(has=page.locator("svg"))
-        wait("a live figure", lambda: running.count() > 0)
+        wait("a live figure", lambda: unless_failed(lambda: running.count() > 0))
         time.sleep(4)
         running.first.scroll_into_view_if_needed()
         shot("live")
 
-        wait("the last cell", lambda: all(t.strip().strip("[]:").isdigit() for t in prompts.all_inner_texts()))
-        time.sleep(1)
-        errors = page.locator('[data-mime-type="application/vnd.jupyter.error"]')
-        if errors.count():
-            raise SystemExit(f"{notebook.name}: a cell failed: {errors.first.inner_text()}")
+        wait("the last cell", lambda: unless_failed(lambda: all(t.strip().strip("[]:").isdigit() for t in prompts.all_inner_texts())))
         cell = page.locator(".jp-CodeCell", has_text="ablate").filter(has=page.locator("table")).first
         cell.scroll_into_view_if_needed()
         cell.evaluate("c => c.scrollIntoView()")

@@ -66,7 +66,7 @@ func TestAblationInANotebook(t *testing.T) {
 			last, end = e, i
 		}
 	}
-	_, table := s.find("html <table>", ">eta</th>", ">0.5</td>", ">1</td>", "diverged")
+	_, table := s.find("html <table", ">eta</th>", ">0.5</td>", ">1</td>", "diverged")
 	_, figure := s.find("svg ", "<svg", "accuracy against length")
 	if live < 0 || end < live || table < end || figure < table || s.log[len(s.log)-1] != "sync" {
 		t.Fatalf("live figure at %d, its end at %d, table at %d, figure at %d of\n%.4000s", live, end, table, figure, strings.Join(s.log, "\n"))
@@ -108,10 +108,10 @@ func TestOutputInOrder(t *testing.T) {
 	if text, at := s.find("html <pre", "mqar: "); at != 0 || strings.Contains(text, "gdn") {
 		t.Errorf("the text before the first table is %q", text)
 	}
-	if _, at := s.find("html <table>", "task.len"); at != 1 {
+	if _, at := s.find("html <table", "task.len"); at != 1 {
 		t.Errorf("the first table is at %d", at)
 	}
-	if _, at := s.find("html <table>", "mixer.a_init"); at < 2 {
+	if _, at := s.find("html <table", "mixer.a_init"); at < 2 {
 		t.Errorf("the table of options is at %d", at)
 	}
 }
@@ -159,7 +159,7 @@ func TestTable(t *testing.T) {
 	if err := table("name value", []Row{{"<a>", 1.0 / 3}, {"b", 2}}); err != nil {
 		t.Fatal(err)
 	}
-	want := `html <table>
+	want := `html <table style="font-size:85%">
 <tr><th style="text-align:left;white-space:pre">name</th><th style="text-align:right;white-space:pre">value</th></tr>
 <tr><td style="text-align:left;white-space:pre">&lt;a&gt;</td><td style="text-align:right;white-space:pre">0.3333</td></tr>
 <tr><td style="text-align:left;white-space:pre">b</td><td style="text-align:right;white-space:pre">2</td></tr>

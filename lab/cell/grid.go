@@ -38,7 +38,7 @@ func (g grid) html() string {
 		}
 		b.WriteString("</tr>\n")
 	}
-	b.WriteString("<table>\n")
+	b.WriteString("<table style=\"font-size:85%\">\n")
 	if strings.Join(g.header, "") != "" {
 		row("th", g.header)
 	}

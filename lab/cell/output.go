@@ -106,7 +106,7 @@ func (o *output) showText() {
 	text := o.text.String()
 	o.text.Reset()
 	if strings.TrimSpace(text) != "" {
-		o.d.show(`<pre style="white-space:pre-wrap">`+html.EscapeString(strings.Trim(text, "\n"))+"</pre>", text)
+		o.d.show(`<pre style="white-space:pre-wrap;word-break:normal">`+html.EscapeString(strings.Trim(text, "\n"))+"</pre>", text)
 	}
 }
 

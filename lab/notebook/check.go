@@ -86,6 +86,9 @@ func vet(ctx context.Context, dir string, files []*file, report func(place, text
 		none = false
 		report(files[n].place(cell, at), m[5])
 	}
+	if none && strings.Contains(string(text), "GOPROXY=off") {
+		return errors.New("cells need modules that are not on this machine: kalmarz notebook setup downloads them")
+	}
 	if none {
 		lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(l string) bool { return strings.HasPrefix(l, "#") || l == "" })
 		return failure("go vet", err, []byte(strings.Join(lines, "; ")))

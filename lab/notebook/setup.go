@@ -107,11 +107,16 @@ func buildTools(ctx context.Context, dir, bin string) error {
 	return nil
 }
 
-// prebuild compiles the packages that cells import, so that a first cell does
-// not wait for them.
+// prebuild compiles what cells import, as cells see it, so that a first cell
+// does not wait; modules that a fresh clone lacks are downloaded here.
 func prebuild(ctx context.Context, repo string) error {
-	c := goCommand(ctx, repo, "build", "./lab/cell", "./layers/...", "./viz", "./cmd/kalmarz")
-	c.Env = append(c.Env, "GOPROXY="+os.Getenv("GOPROXY"), "GOWORK=off") // a fresh clone may lack modules
+	dir, remove, err := workspace(repo)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	c := goCommand(ctx, dir, "build", module+"/lab/cell", module+"/layers/...", module+"/viz", module+"/cmd/...")
+	c.Env = append(c.Env, "GOPROXY="+os.Getenv("GOPROXY"))
 	if text, err := c.CombinedOutput(); err != nil {
 		return failure("building the packages of "+repo, err, text)
 	}
