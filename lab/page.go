@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"os"
 	"strings"
 )
 
@@ -14,14 +15,18 @@ import (
 // numbers.
 var Tables func(header []string, rows [][]string, numeric []bool) string
 
-// Viewer is told how training goes. A session whose Err is one tells it of
-// every step.
+// Viewer is told how training goes. A session whose Err is one tells it of every
+// step in this process.
 type Viewer interface {
-	// Begin announces a run, by its name and its number among those of the
-	// command, from 1.
+	// Begin announces a run, perhaps more than once, by its name and its number
+	// among those of the command, from 1.
 	Begin(run string, number, runs, steps int)
 	Step(step int, loss, tokensPerS float64)
 }
+
+// IsWorker tells whether a sweep started this process to take some of its runs. A
+// program with a main of its own must then do what Main does.
+func IsWorker() bool { return os.Getenv(workerVar) != "" }
 
 // figurePrefix opens the line on which a command says where it drew a figure.
 const figurePrefix = "figure "

@@ -37,6 +37,9 @@ var out = newOutput()
 func Run(format string, args ...any) { Must(run(fmt.Sprintf(format, args...))) }
 
 func run(lines string) error {
+	if lab.IsWorker() {
+		work()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := out.session().Do(ctx, "cell.Run", lines)
@@ -47,10 +50,29 @@ func run(lines string) error {
 	return nil
 }
 
+// stdout is the process's standard output: a worker's is its sweep's.
+var stdout = os.Stdout
+
+func init() {
+	if lab.IsWorker() {
+		os.Stdout = os.Stderr // what the cell prints before its first Run
+	}
+}
+
+// work is what the process of a cell does that a sweep of the cell started: all
+// that the cell declares is known by now, and the rest is not its business.
+func work() {
+	os.Stdout = stdout
+	os.Exit(lab.Main(os.Args[1:]))
+}
+
 // Show saves a figure as figures/NAME.svg, .png, .pdf and .csv and shows it.
 func Show(name string, f *viz.Figure) { Must(show(name, f)) }
 
 func show(name string, f *viz.Figure) error {
+	if lab.IsWorker() {
+		return nil
+	}
 	saved, err := f.Save("figures", name, viz.Notebook())
 	if err != nil {
 		return err
@@ -85,6 +107,9 @@ func table(header string, rows []Row) error {
 			cells = append(cells, text)
 		}
 		t.rows = append(t.rows, cells)
+	}
+	if lab.IsWorker() {
+		return nil
 	}
 	out.table(t)
 	out.flush()

@@ -12,6 +12,17 @@ import (
 	"github.com/kalmarz/kalmarz/viz"
 )
 
+// TestMain makes the test's program a cell's where a sweep starts it.
+func TestMain(m *testing.M) {
+	if lab.IsWorker() {
+		fmt.Println("printed by the cell")
+		Table("a", Row{1})
+		Run("sweep eta 0.5 1 steps=4 seeds=1 jobs=2")
+		panic("Run returned")
+	}
+	os.Exit(m.Run())
+}
+
 // screen is a notebook that remembers what it was told.
 type screen struct {
 	log     []string
@@ -78,6 +89,22 @@ func TestAblationInANotebook(t *testing.T) {
 		if strings.Contains(e, mark) {
 			t.Errorf("a mark is shown: %.500s", e)
 		}
+	}
+}
+
+// TestSweepInANotebook: its processes are the cell's program again.
+func TestSweepInANotebook(t *testing.T) {
+	s := inNotebook(t)
+	if err := run("sweep eta 0.5 1 steps=4 seeds=1 batch=4 eval_rows=8 lengths=1 jobs=2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"0.5", "1"} {
+		if _, at := s.find("update ", "eta = "+value+", seed 1  loss"); at < 0 {
+			t.Errorf("nothing is told of eta = %s:\n%.3000s", value, strings.Join(s.log, "\n"))
+		}
+	}
+	if _, at := s.find("html <table", ">eta</th>"); at < 0 {
+		t.Error("no table")
 	}
 }
 
@@ -177,7 +204,8 @@ func TestLiveCurves(t *testing.T) {
 	l := &live{d: s}
 	l.Begin("eta = 1, seed 1", 1, 3, 4)
 	l.Step(1, 3, 1000)
-	l.Step(2, 2, 1000) // diverges here
+	l.Step(2, 2, 1000)                  // diverges here
+	l.Begin("eta = 1, seed 1", 1, 3, 4) // told again
 	l.Begin("eta = 1, seed 2", 2, 3, 4)
 	l.Step(3, 1, 1000) // was resumed
 	l.Begin("eta = 2, seed 1", 3, 3, 4)
@@ -189,9 +217,12 @@ func TestLiveCurves(t *testing.T) {
 	if want := "eta = 1 [1 2 3] [[3 NaN] [2 NaN] [NaN 1]]\neta = 2 [1] [[5]]\n"; got.String() != want {
 		t.Errorf("%swant\n%s", &got, want)
 	}
-	l.Begin("train, seed 1", 1, 1, 4) // another command
-	if len(s.log) < 2 || l.series[0].name != "train" || len(l.series) != 1 {
-		t.Errorf("the block goes on: %d updates, %d curves", len(s.log), len(l.series))
+	for range 2 { // two commands with one run of the same name
+		l.Begin("train, seed 1", 1, 1, 4)
+		l.Step(1, 4, 1000)
+		if l.series[0].name != "train" || len(l.series) != 1 || len(l.series[0].runs) != 1 || len(l.series[0].runs[0]) != 1 {
+			t.Errorf("the block goes on: %v", l.series[0])
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 // live is the block of a cell's output that shows training while it goes on: a
 // curve for each cell of an ablation with a run a seed, where the run stands, and
-// what the runs before gave. It is a lab.Watcher and takes the session's notes.
+// what the runs before gave. It is a lab.Viewer and takes the session's notes.
 type live struct {
 	d      display
 	id     string // of the block; "" if nothing is trained
@@ -46,6 +47,9 @@ const points = 400
 
 // Begin starts a run; the first of a command starts a block.
 func (l *live) Begin(run string, number, runs, steps int) {
+	if l.id != "" && run == l.run && number == l.number {
+		return
+	}
 	if number == 1 && l.id != "" {
 		l.end()
 	}
@@ -70,19 +74,35 @@ func (l *live) Begin(run string, number, runs, steps int) {
 // Step adds a step's loss and draws, not too often.
 func (l *live) Step(step int, loss, tokensPerS float64) {
 	at := len(l.now.runs) - 1
+	if step <= len(l.now.runs[at]) { // the same run, of another command
+		run, number, runs, steps := l.run, l.number, l.runs, l.steps
+		l.end()
+		l.Begin(run, number, runs, steps)
+		at = 0
+	}
 	for len(l.now.runs[at]) < step-1 { // a run that goes on begins late
 		l.now.runs[at] = append(l.now.runs[at], math.NaN())
 	}
 	l.now.runs[at] = append(l.now.runs[at], loss)
 	l.step, l.loss, l.speed = step, loss, tokensPerS
+	l.drawSoon()
+}
+
+// Write takes notes and what finished runs say.
+func (l *live) Write(p []byte) (int, error) {
+	l.notes.Write(p)
+	if l.id != "" {
+		l.drawSoon()
+	}
+	return len(p), nil
+}
+
+func (l *live) drawSoon() {
 	if now := time.Now(); now.After(l.due) {
 		l.draw()
 		l.due = time.Now().Add(max(pace, 4*time.Since(now)))
 	}
 }
-
-// Write takes notes and what finished runs say.
-func (l *live) Write(p []byte) (int, error) { return l.notes.Write(p) }
 
 // end draws the block a last time and closes it.
 func (l *live) end() {
@@ -103,7 +123,7 @@ func (l *live) draw() {
 			b.Write(svg[strings.Index(string(svg), "<svg"):])
 		}
 	}
-	if l.run != "" {
+	if l.run != "" && l.step > 0 {
 		fmt.Fprintf(&b, `<div>run %d of %d: %s, step %d of %d, loss %.4f, %.3gk tokens/s</div>`,
 			l.number, l.runs, html.EscapeString(l.run), l.step, l.steps, l.loss, l.speed/1000)
 	}
@@ -122,17 +142,18 @@ func (l *live) figure() *viz.Figure {
 	f := &viz.Figure{Kind: viz.Training, Title: "training loss", X: viz.Axis{Min: 0, Max: float64(l.steps)}}
 	for _, c := range l.series {
 		longest := 0
-		for _, r := range c.runs {
+		runs := slices.DeleteFunc(slices.Clone(c.runs), func(r []float64) bool { return len(r) == 0 }) // those that were there already
+		for _, r := range runs {
 			longest = max(longest, len(r))
 		}
 		s := viz.Series{Name: c.name}
 		for i := 0; i < longest; i += 1 + l.steps/points {
 			var y []float64
-			for k, r := range c.runs {
+			for k, r := range runs {
 				switch {
 				case i < len(r):
 					y = append(y, r[i])
-				case k < len(c.runs)-1: // it ended early
+				case k < len(runs)-1: // it ended early
 					y = append(y, math.NaN())
 				}
 			}

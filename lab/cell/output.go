@@ -47,7 +47,7 @@ type output struct {
 
 func newOutput() *output {
 	o := &output{}
-	if gonbui.IsNotebook {
+	if gonbui.IsNotebook && !lab.IsWorker() {
 		o.d = notebook{}
 		o.live = &live{d: o.d}
 	}
