@@ -5,6 +5,7 @@
 //	cell.Run("ablate eta 0.25 0.5 1 steps=%d", 200*scale)   // any commands: live plot, tables, figures
 //	cell.Show("projection", &viz.Figure{...})               // a figure of one's own, saved and shown
 //	cell.Table("token value", cell.Row{1, 0.25})            // a table
+//	cell.Newest("runs/ablate-eta-*")                        // where an earlier cell left its runs
 //	cell.Must(err)                                          // ends the cell if there is an error
 //
 // A cell that fails ends with one line on its standard error and exit status 1:
@@ -18,7 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
+	"time"
 
 	"github.com/kalmarz/kalmarz/lab"
 	"github.com/kalmarz/kalmarz/viz"
@@ -50,22 +51,6 @@ func run(lines string) error {
 	return nil
 }
 
-// stdout is the process's standard output: a worker's is its sweep's.
-var stdout = os.Stdout
-
-func init() {
-	if lab.IsWorker() {
-		os.Stdout = os.Stderr // what the cell prints before its first Run
-	}
-}
-
-// work is what the process of a cell does that a sweep of the cell started: all
-// that the cell declares is known by now, and the rest is not its business.
-func work() {
-	os.Stdout = stdout
-	os.Exit(lab.Main(os.Args[1:]))
-}
-
 // Show saves a figure as figures/NAME.svg, .png, .pdf and .csv and shows it.
 func Show(name string, f *viz.Figure) { Must(show(name, f)) }
 
@@ -81,39 +66,29 @@ func show(name string, f *viz.Figure) error {
 	return out.figure(saved.Files[0], filepath.ToSlash(saved.Files[0])+" (also .png, .pdf, .csv)")
 }
 
-// Table shows rows under the words of header. Floats are printed with four
-// digits.
-func Table(header string, rows ...Row) { Must(table(header, rows)) }
+// Newest returns the file or folder that was written last among those that
+// match a pattern of path/filepath.
+func Newest(pattern string) string {
+	path, err := newest(pattern)
+	Must(err)
+	return path
+}
 
-func table(header string, rows []Row) error {
-	t := grid{header: strings.Fields(header)}
-	t.numeric = make([]bool, len(t.header))
-	for i := range t.numeric {
-		t.numeric[i] = true
+func newest(pattern string) (string, error) {
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return "", fmt.Errorf("cell.Newest: %s: %w", pattern, err)
 	}
-	for n, row := range rows {
-		if len(row) != len(t.header) {
-			return fmt.Errorf("cell.Table: row %d has %d cells, the header %d: %s", n+1, len(row), len(t.header), header)
+	best, written := "", time.Time{}
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(written) {
+			best, written = path, info.ModTime()
 		}
-		var cells []string
-		for i, x := range row {
-			text := fmt.Sprint(x)
-			switch v := x.(type) {
-			case float64:
-				text = fmt.Sprintf("%.4g", v)
-			case string:
-				t.numeric[i] = false
-			}
-			cells = append(cells, text)
-		}
-		t.rows = append(t.rows, cells)
 	}
-	if lab.IsWorker() {
-		return nil
+	if best == "" {
+		return "", fmt.Errorf("cell.Newest: %s: there is none: run the cell that makes it", pattern)
 	}
-	out.table(t)
-	out.flush()
-	return nil
+	return best, nil
 }
 
 // Must ends the cell if err is not nil.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/kalmarz/kalmarz/lab"
 	"github.com/kalmarz/kalmarz/viz"
@@ -196,6 +197,26 @@ func TestTable(t *testing.T) {
 	}
 	if err := table("one", []Row{{1, 2}}); err == nil || !strings.Contains(err.Error(), "row 1 has 2 cells, the header 1") {
 		t.Errorf("a row that is too long: %v", err)
+	}
+}
+
+func TestNewest(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for i, name := range []string{"a-2", "a-1", "b"} {
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, time.Time{}, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := newest("a-*"); got != "a-1" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	for pattern, want := range map[string]string{"c-*": "there is none", "[": "syntax error"} {
+		if _, err := newest(pattern); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", pattern, err, want)
+		}
 	}
 }
 

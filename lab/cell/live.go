@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,18 +31,9 @@ type live struct {
 	due    time.Time // before then nothing is drawn
 }
 
-// curve is the losses of the runs of one name.
-type curve struct {
-	name string
-	runs [][]float64
-}
-
 // pace is the least time between two drawings; drawing takes a fifth of the
 // time at most.
 const pace = 400 * time.Millisecond
-
-// points bounds the points of a curve that is drawn.
-const points = 400
 
 // Begin starts a run; the first of a command starts a block.
 func (l *live) Begin(run string, number, runs, steps int) {
@@ -135,36 +125,4 @@ func (l *live) log() string {
 		return ""
 	}
 	return `<pre style="font-size:85%;white-space:pre;overflow-x:auto">` + html.EscapeString(strings.TrimSpace(l.notes.String())) + "</pre>"
-}
-
-// figure is nil before the first step.
-func (l *live) figure() *viz.Figure {
-	f := &viz.Figure{Kind: viz.Training, Title: "training loss", X: viz.Axis{Min: 0, Max: float64(l.steps)}}
-	for _, c := range l.series {
-		longest := 0
-		runs := slices.DeleteFunc(slices.Clone(c.runs), func(r []float64) bool { return len(r) == 0 }) // those that were there already
-		for _, r := range runs {
-			longest = max(longest, len(r))
-		}
-		s := viz.Series{Name: c.name}
-		for i := 0; i < longest; i += 1 + l.steps/points {
-			var y []float64
-			for k, r := range runs {
-				switch {
-				case i < len(r):
-					y = append(y, r[i])
-				case k < len(runs)-1: // it ended early
-					y = append(y, math.NaN())
-				}
-			}
-			s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, y)
-		}
-		if longest > 0 {
-			f.Series = append(f.Series, s)
-		}
-	}
-	if f.Series == nil {
-		return nil
-	}
-	return f
 }
