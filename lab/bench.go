@@ -25,7 +25,7 @@ type bench struct {
 var benches = []bench{
 	{"delta", "the matrix recurrence behind most mixers", []string{"B", "T", "H", "D", "decay", "dtype", "form", "chunks", "plan", "pass"},
 		map[string]string{"T": "128"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, deltaRows},
-	{"filter", "the scan of a Kalman filter", []string{"B", "T", "M", "S", "dtype", "form", "pass"},
+	{"filter", "the scan of a Kalman filter", []string{"B", "T", "M", "S", "dtype", "form", "plan", "pass"},
 		map[string]string{"T": "128"}, map[string]string{"M": "1024", "S": "16"}, filterRows},
 	{"scan", "scans of affine, Möbius and max-plus maps, M x S numbers wide", []string{"B", "T", "M", "S", "form", "pass"},
 		map[string]string{"T": "256", "B": "1"}, map[string]string{"M": "1024", "S": "16"}, scanRows},

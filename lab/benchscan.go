@@ -2,9 +2,11 @@ package lab
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/support/exceptions"
 
 	"github.com/kalmarz/kalmarz/layers/grad"
 	"github.com/kalmarz/kalmarz/layers/kalman"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/option"
 	"github.com/kalmarz/kalmarz/layers/scan"
 )
@@ -18,9 +20,19 @@ var plans = []namedForm[scan.Plan]{
 }
 
 func filterRows(o option.Values, overview bool) (out []benchCase, err error) {
-	forms, err := formsOf(plans, o.Word("form"), overview)
+	forms := plans
+	if o.Word("form") == "kernel" { // only some devices have them
+		forms = []namedForm[scan.Plan]{{"kernel", scan.Plan{Kernel: true}}}
+	}
+	forms, err = formsOf(forms, o.Word("form"), overview)
 	if err != nil {
 		return nil, err
+	}
+	var plan *kernels.ScanPlan
+	if text := o.Word("plan"); text != "" {
+		if plan, err = kernels.ParseScanPlan(text); err != nil {
+			return nil, err
+		}
 	}
 	Ts, err := lengths(o.Word("T"), "")
 	if err != nil {
@@ -39,7 +51,15 @@ func filterRows(o option.Values, overview bool) (out []benchCase, err error) {
 					return append(sequence, AddScalar(MulScalar(wave(g, 0.11, M, S), 0.2), 0.7), AddScalar(MulScalar(wave(g, 0.23, M, S), 0.02), 0.04))
 				},
 				apply: func(x []*Node) []*Node {
-					y := kalman.Filter(kalman.Inputs{V: x[0], Precision: x[1], K: x[2], Q: x[3], A: x[4], P: x[5]}, kalman.Options{Plan: f.form})
+					in, how := kalman.Inputs{V: x[0], Precision: x[1], K: x[2], Q: x[3], A: x[4], P: x[5]}, kalman.Options{Plan: f.form}
+					kernels.TuneScan(plan)
+					defer kernels.TuneScan(nil)
+					if f.form.Kernel {
+						if err := in.KernelError(how); err != nil {
+							exceptions.Panicf("%v", err)
+						}
+					}
+					y := kalman.Filter(in, how)
 					return []*Node{y.Y, y.State.Lambda, y.State.Eta}
 				},
 			})...)

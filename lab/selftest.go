@@ -242,20 +242,27 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 		if !kernels.On(be) {
 			return fmt.Errorf("selftest --kernels: %s has no fused kernels: doctor says why", s.choice.Config)
 		}
+	}
+	all := len(kinds) == len(mixer.Registry)
+	filters := slices.ContainsFunc(kinds, func(k *mixer.Kind) bool { return k.Name == "kalman" })
+	scans := slices.DeleteFunc(slices.Clone(kinds), func(k *mixer.Kind) bool { return !slices.Contains(scanMixers, k.Name) })
+	if onlyKernels {
 		kinds = nil
 	}
-	if onlyKernels || len(kinds) == len(mixer.Registry) {
-		if err := kernelTest(ctx, be, tell); err != nil {
-			return err
-		}
+	scanKernels := func(ctx context.Context, be compute.Backend, tell func(TestRow)) error {
+		return scanKernelTest(ctx, be, reference, scans, tell)
 	}
-	if len(kinds) == len(mixer.Registry) {
-		if err := recurrenceTest(ctx, be, tell); err != nil {
-			return err
+	for _, part := range []struct {
+		wanted bool
+		test   func(context.Context, compute.Backend, func(TestRow)) error
+	}{
+		{all || onlyKernels && !filters && len(scans) == 0, kernelTest}, {filters, filterKernelTest}, {len(scans) > 0, scanKernels},
+		{all && !onlyKernels, recurrenceTest}, {filters && !onlyKernels, filterTest},
+	} {
+		if !part.wanted {
+			continue
 		}
-	}
-	if slices.ContainsFunc(kinds, func(k *mixer.Kind) bool { return k.Name == "kalman" }) {
-		if err := filterTest(ctx, be, tell); err != nil {
+		if err := part.test(ctx, be, tell); err != nil {
 			return err
 		}
 	}

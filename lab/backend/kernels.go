@@ -56,7 +56,11 @@ func kernelLines(on bool, c Choice) []string {
 	}
 	var lines []string
 	for _, e := range kernels.Registry {
-		lines = append(lines, fmt.Sprintf("%s, %s: %s; by themselves for %s", e.Name, state, e.Range, e.Pays))
+		chosen := "by themselves for " + e.Pays
+		if e.Pays == "" {
+			chosen = "not yet checked on a device: only where form=kernel asks for them"
+		}
+		lines = append(lines, fmt.Sprintf("%s, %s: %s; %s", e.Name, state, e.Range, chosen))
 	}
 	return lines
 }

@@ -37,5 +37,7 @@
 //	1 x 2048, 64 x 16  131 / 387  366 / 1218  100 / 207      1.6 / 20   70 / 220     5 / 20
 //
 // So: one loop on XLA; on pure Go one loop where a step has 4096 lanes B·M·S or
-// more, two levels below. A tree never wins.
+// more, two levels below. A tree never wins. NVIDIA devices that have fused kernels
+// (package kernels) use those, which carry 1/λ and the mean; their errors are at most
+// 8e-7 / 3e-5 / 4e-5 in all four rows of the first table.
 package kalman

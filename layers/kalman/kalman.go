@@ -54,6 +54,9 @@ type Options struct {
 // Filter runs the filter over the sequence. A single token is a single step.
 func Filter(in Inputs, o Options) Outputs {
 	in.check()
+	if k, ok := in.kernel(o); ok {
+		return fused(in, k)
+	}
 	dtype := in.V.DType()
 	state := in.state()
 	carried := []*Node{channelsLast(state.Lambda), channelsLast(state.Eta)}

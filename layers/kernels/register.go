@@ -7,7 +7,7 @@ type Entry struct {
 	Name      string
 	Replaces  string // the graph form
 	Range     string // what the kernels can do
-	Pays      string // where they are chosen by themselves
+	Pays      string // where they are chosen by themselves; "": nowhere until a device has checked them
 	Tolerance map[triton.DType]Tolerance
 }
 
@@ -27,4 +27,15 @@ var Registry = []Entry{
 			triton.F32:  {Value: 2e-5, Gradient: 2e-4},
 		},
 	},
+	kalmanEntry, affineEntry,
+}
+
+// Find returns the entry of an operation.
+func Find(name string) *Entry {
+	for i := range Registry {
+		if Registry[i].Name == name {
+			return &Registry[i]
+		}
+	}
+	return nil
 }

@@ -7,9 +7,11 @@ import (
 
 // Plan returns the plan by which scans of T tokens run where the matrix
 // recurrence has the given form: one loop over tokens, chunks of that length side
-// by side, or whatever fits.
+// by side, fused kernels, or whatever fits.
 func Plan(f delta.Form, T int) scan.Plan {
 	switch {
+	case f.Kernel:
+		return scan.Plan{Kernel: true}
 	case f.Recurrent:
 		return scan.Plan{Chunks: 1}
 	case f.Chunk > 0:

@@ -55,6 +55,7 @@ func arrays(cell *Cell, maps []*Node, x0 *Node, plan Plan) (xs, last *Node) {
 	if x0.Shape().CheckDims(append([]int{B}, dims[2:]...)...) != nil || x0.DType() != maps[0].DType() {
 		exceptions.Panicf("scan: initial state %s, expected %s without its axis 1", x0.Shape(), maps[0].Shape())
 	}
+	plan.Kernel = false
 	if (plan == Plan{}) {
 		plan = arrayPlan(deviceOf(x0), cell.Levels[0].Map, T)
 	}

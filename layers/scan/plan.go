@@ -6,6 +6,7 @@ type Plan struct {
 	Chunks int  // chunks of the sequence that run in parallel; 1 for one loop
 	Unroll int  // tokens in one turn of the loop; states are kept once a turn
 	Tree   bool // the tokens of a turn by a tree of log depth, not one by one
+	Kernel bool // fused kernels where the backend and the scan have them; else it changes nothing
 }
 
 // fill chooses what the plan leaves open, for B rows of T tokens that are width

@@ -4,6 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kalmarz/kalmarz/layers/grad"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/scan"
 )
 
@@ -28,7 +29,11 @@ func Longhorn(in LonghornInputs, plan scan.Plan) (y, state *Node) {
 	d.check("q", in.Q, d.B, d.T, d.S)
 	s := grad.Wide(in.Step)
 	rate := Div(s, AddScalar(Mul(s, grad.SumSquares(in.K)), 1))
-	return d.run(longhornCell, plan, in.X, []*Node{in.X, rate, in.K, in.Q}, nil, in.State)
+	x := []*Node{in.X, rate, in.K, in.Q}
+	if y, state, ok := d.fused(kernels.NewLonghorn, plan, in.X, x, nil, in.State); ok {
+		return y, state
+	}
+	return d.run(longhornCell, plan, in.X, x, nil, in.State)
 }
 
 // Tokens x, D [..,M], k, q [..,S]; state h [..,S,M].

@@ -4,6 +4,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kalmarz/kalmarz/layers/grad"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/scan"
 )
 
@@ -26,8 +27,11 @@ func Mamba(in MambaInputs, plan scan.Plan) (y, state *Node) {
 	d.check("step", in.Step, d.B, d.T, d.M)
 	d.check("a", in.A, d.M, d.S)
 	d.check("out", in.Out, d.B, d.T, d.S)
-	return d.run(mambaCell, plan, in.X, []*Node{in.X, in.Step, in.In, in.Out},
-		[]*Node{TransposeAllAxes(grad.Wide(in.A), 1, 0)}, in.State)
+	x := []*Node{in.X, in.Step, in.In, in.Out}
+	if y, state, ok := d.fused(kernels.NewMamba, plan, in.X, x, []*Node{in.A}, in.State); ok {
+		return y, state
+	}
+	return d.run(mambaCell, plan, in.X, x, []*Node{TransposeAllAxes(grad.Wide(in.A), 1, 0)}, in.State)
 }
 
 // Tokens x, Δ [..,M], B, C [..,S]; static A and state h [..,S,M].

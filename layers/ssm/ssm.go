@@ -48,12 +48,17 @@ func (d sizes) run(cell *scan.Cell, plan scan.Plan, like *Node, x, w []*Node, st
 	for i := range x {
 		tokens[i] = grad.Wide(x[i])
 	}
+	ys, s := scan.Run(cell, tokens, w, []*Node{TransposeAllAxes(d.state(tokens[0], state), 0, 2, 1)}, plan)
+	return ConvertDType(ys[0], like.DType()), TransposeAllAxes(s[0], 0, 2, 1)
+}
+
+// state is the state given, or zeros, in the dtype of wide tokens.
+func (d sizes) state(token, state *Node) *Node {
 	if state == nil {
-		shape := tokens[0].Shape().Clone()
+		shape := grad.Wide(token).Shape().Clone()
 		shape.Dimensions = []int{d.B, d.M, d.S}
-		state = Zeros(like.Graph(), shape)
+		return Zeros(token.Graph(), shape)
 	}
 	d.check("state", state, d.B, d.M, d.S)
-	ys, s := scan.Run(cell, tokens, w, []*Node{TransposeAllAxes(grad.Wide(state), 0, 2, 1)}, plan)
-	return ConvertDType(ys[0], like.DType()), TransposeAllAxes(s[0], 0, 2, 1)
+	return grad.Wide(state)
 }

@@ -15,7 +15,8 @@ type Memory struct {
 	number  int
 }
 
-// In declares the next argument, an array that the kernel reads.
+// In declares the next argument, an array that the kernel reads. All that are read
+// come before those that are written: a launch passes operands, then results.
 func (k *Kernel) In(name string, dtype DType, dims ...int) *Memory {
 	return k.argument(name, dtype, dims, false)
 }
@@ -32,6 +33,9 @@ func (k *Kernel) argument(name string, dtype DType, dims []int, written bool) *M
 	}
 	if n < 1 || n > math.MaxInt32 || !dtype.float() {
 		k.fail("argument %s: %s%v: must be floats, and 1 to 2^31-1 of them", name, dtype, dims)
+	}
+	if last := len(k.args) - 1; !written && last >= 0 && k.args[last].written {
+		k.fail("argument %s, which is read, comes after %s, which is written: a launch passes operands, then results", name, k.args[last].name)
 	}
 	m := &Memory{k: k, name: name, dtype: dtype, dims: dims, written: written, number: len(k.args)}
 	k.args = append(k.args, m)

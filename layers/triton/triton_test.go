@@ -103,6 +103,10 @@ func TestShapesArePanics(t *testing.T) {
 		"a loop carries tensor<16xf32> as its tile 0, and its body returns tensor<16xbf16>": func(k *Kernel) {
 			k.For(2, 1, []*Tile{k.Full(F32, 0, 16)}, func(_ *Tile, c []*Tile) []*Tile { return []*Tile{c[0].To(BF16)} })
 		},
+		"argument x, which is read, comes after y, which is written: a launch passes operands, then results": func(k *Kernel) {
+			k.Out("y", F32, 16)
+			k.In("x", F32, 16)
+		},
 		"permutation [0 0] of tensor<16x16xf32>": func(k *Kernel) { k.Full(F32, 0, 16, 16).Permute(0, 0) },
 		"reshape of tensor<16xf32> to [8]":       func(k *Kernel) { k.Full(F32, 0, 16).Reshape(8) },
 		"sum of axis 1 of tensor<16xf32>":        func(k *Kernel) { k.Full(F32, 0, 16).Sum(1) },
