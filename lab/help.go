@@ -66,8 +66,7 @@ func help(_ context.Context, s *Session, args []string) error {
 			t.add("  "+c.Name, c.Help)
 		}
 	}
-	_, list, _ := strings.Cut(t.text(), "\n") // the header is empty
-	_, err = io.WriteString(s.Out, usage+"\n"+list+"\nhelp COMMAND says what words a command takes.\n")
+	_, err = io.WriteString(s.Out, usage+t.text()+"\nhelp COMMAND says what words a command takes.\n")
 	return err
 }
 

@@ -53,7 +53,8 @@ func probe(_ context.Context, s *Session, args []string) error {
 	if err := writeFile(filepath.Join(dir, "traces.csv"), traceTable(traces, tokens)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Out, "%s\n%d tokens; arrays probe.npz, every value in traces.csv, figure probe.svg (also .png, .pdf, .csv) in %s\n", traceSummary(traces, len(tokens)), len(tokens), dir)
+	_, err = fmt.Fprintf(s.Out, "%s\n%d tokens; arrays probe.npz and every value in traces.csv in %s\nfigure %s (also .png, .pdf, .csv)\n",
+		traceSummary(traces, len(tokens)), len(tokens), dir, filepath.Join(dir, "probe.svg"))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 type progressLine struct {
 	w        io.Writer
 	live     bool
+	viewer   Viewer // nil: nobody
 	runs     int
 	steps    int
 	done     int
@@ -20,13 +21,23 @@ type progressLine struct {
 }
 
 func newProgressLine(w io.Writer, runs, steps int) *progressLine {
-	return &progressLine{w: w, live: terminal(w), runs: runs, steps: steps, begun: time.Now()}
+	p := &progressLine{w: w, live: terminal(w), runs: runs, steps: steps, begun: time.Now()}
+	p.viewer, _ = w.(Viewer)
+	return p
 }
 
-func (p *progressLine) start(name string) { p.name = name }
+func (p *progressLine) start(name string) {
+	p.name = name
+	if p.viewer != nil {
+		p.viewer.Begin(name, p.done+1, p.runs, p.steps)
+	}
+}
 
 // step is told of every optimiser step.
 func (p *progressLine) step(step int, m measured, tokensPerS float64) {
+	if p.viewer != nil {
+		p.viewer.Step(step, m.loss, tokensPerS)
+	}
 	if !p.live || time.Since(p.lastDraw) < 100*time.Millisecond {
 		return
 	}

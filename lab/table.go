@@ -13,12 +13,15 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// text aligns the columns, numbers to the right.
+// text aligns the columns, numbers to the right, unless Tables writes them.
 func (t *table) text() string {
 	widths := make([]int, len(t.header))
 	right := make([]bool, len(t.header))
 	for i := range right {
 		right[i] = t.numeric(i)
+	}
+	if Tables != nil {
+		return Tables(t.header, t.rows, right)
 	}
 	for _, row := range append([][]string{t.header}, t.rows...) {
 		for i, c := range row {

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"os"
+	"runtime"
 	"strings"
 )
 
@@ -35,6 +36,16 @@ func environment(environ []string) []string {
 		out = append(out, entry)
 	}
 	return append(out, "GODEBUG="+debug)
+}
+
+// Environment returns a variable and the value with which SIMD programs on this
+// machine are best started, so that Prepare need not start them anew; "" if there
+// is none.
+func Environment() (name, value string) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return "", ""
+	}
+	return "GODEBUG", fmaSetting
 }
 
 // Prepare starts the program anew, in the same process, with GODEBUG=cpu.fma=off
