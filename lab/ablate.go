@@ -16,7 +16,7 @@ import (
 )
 
 // Ablation is a baseline and the cells that differ from it in one axis, or in two
-// that are crossed.
+// or three that are crossed.
 type Ablation struct {
 	Axes  []Varied
 	Rates []string // learning rates, rising, of which each cell gets its own; none: the baseline's
@@ -27,6 +27,8 @@ type Ablation struct {
 	Again bool // run also what is there already
 	Jobs  int  // processes of this program that share the runs; 0 = none but this; Auto = as many as fit
 	Kept  int  // runs that were there already
+
+	drawn []string // figures of the last report
 }
 
 // Varied is an axis and the values that it takes.
@@ -245,12 +247,24 @@ func (a *Ablation) Print(w io.Writer) error {
 	return err
 }
 
-// nameFigures says where the figures are.
-func (a *Ablation) nameFigures(w io.Writer) error {
-	what, beside := "accuracy.svg", "training"
-	if len(a.Axes) > 1 {
-		what, beside = "heat.svg", "accuracy and training"
+// nameFigures says where the figures are: those asked for, and what lies beside
+// them.
+func (a *Ablation) nameFigures(w io.Writer, shown ...string) (err error) {
+	if len(shown) == 0 {
+		shown = []string{"accuracy"}
+		if len(a.Axes) > 1 {
+			shown[0] = "heat"
+		}
 	}
-	_, err := fmt.Fprintf(w, "figure %s (also .png, .pdf, .csv; %s beside it)\n", filepath.Join(a.Dir, what), beside)
+	shown = slices.DeleteFunc(slices.Clone(shown), func(name string) bool { return !slices.Contains(a.drawn, name) })
+	beside := slices.DeleteFunc(slices.Clone(a.drawn), func(name string) bool { return slices.Contains(shown, name) })
+	for i, name := range shown {
+		also := "also .png, .pdf, .csv"
+		if i == len(shown)-1 && len(beside) > 0 {
+			also += "; " + strings.Join(beside, ", ") + " beside it"
+		}
+		_, printErr := fmt.Fprintf(w, "figure %s (%s)\n", filepath.Join(a.Dir, name+".svg"), also)
+		err = errors.Join(err, printErr)
+	}
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"github.com/kalmarz/kalmarz/viz"
 )
@@ -15,7 +15,8 @@ type namedFigure struct {
 }
 
 // figures are accuracy against length, one for each mode, and training curves; of
-// a grid a panel for each value of the first axis, and heat maps.
+// a grid a panel for each of its lines, and heat maps; and the results over the
+// last axis.
 func (a *Ablation) figures() []namedFigure {
 	var out []namedFigure
 	for _, mode := range a.modes() {
@@ -42,7 +43,7 @@ func (a *Ablation) figures() []namedFigure {
 		X:     viz.Axis{Label: "step", Unit: "1"},
 		Y:     viz.Axis{Label: "cross-entropy", Unit: "nats"},
 	}, a.lossCurves)})
-	return append(out, a.heatMaps()...)
+	return append(append(out, a.heatMaps()...), a.overAxis()...)
 }
 
 // suffix parts the figures of a mode from those of the first.
@@ -55,22 +56,20 @@ func (a *Ablation) suffix(mode string) string {
 
 // panels draws a series a row into a figure, or of a grid into panels of it.
 func (a *Ablation) panels(f viz.Figure, series func(cell int) viz.Series) *viz.Figure {
-	rows := a.rows()
 	named := func(r row) viz.Series {
 		s, last := series(r.cell), len(a.Axes)-1
 		s.Name = a.Axes[last].Name + " = " + r.values[last]
 		return s
 	}
 	if len(a.Axes) == 1 {
-		for _, r := range rows {
+		for _, r := range a.rows() {
 			f.Series = append(f.Series, named(r))
 		}
 		return &f
 	}
-	each := len(a.Axes[1].Values)
-	for i, v := range a.Axes[0].Values {
-		p := viz.Figure{Kind: f.Kind, Title: a.Axes[0].Name + " = " + v}
-		for _, r := range rows[i*each : (i+1)*each] {
+	for _, l := range a.lines() {
+		p := viz.Figure{Kind: f.Kind, Title: l.label(a)}
+		for _, r := range l.rows {
 			p.Series = append(p.Series, named(r))
 		}
 		f.Panels = append(f.Panels, p)
@@ -109,15 +108,15 @@ func (a *Ablation) heatMaps() (out []namedFigure) {
 	if len(a.Axes) < 2 {
 		return nil
 	}
+	last := a.Axes[len(a.Axes)-1]
 	for i, v := range a.views() {
-		g := &viz.Grid{Rows: a.Axes[0].Values, Cols: a.Axes[1].Values, Label: "accuracy", Unit: "1"}
-		if v.text {
-			g.Label, g.Unit = "cost", "bits per byte"
-		}
+		g := &viz.Grid{Cols: last.Values}
+		g.Label, g.Unit = v.quantity()
 		measured := false
-		for part := range slices.Chunk(a.rows(), len(g.Cols)) {
+		for _, l := range a.lines() {
+			g.Rows = append(g.Rows, strings.Join(l.values, ", "))
 			var line [][]float64
-			for _, r := range part {
+			for _, r := range l.rows {
 				values := v.of(a.Runs[r.cell])
 				line, measured = append(line, values), measured || len(values) > 0
 			}
@@ -132,7 +131,7 @@ func (a *Ablation) heatMaps() (out []namedFigure) {
 		}
 		out = append(out, namedFigure{name, &viz.Figure{
 			Kind: viz.Heat, Title: fmt.Sprintf("%s: %s", a.title(), v), Grid: g,
-			X: viz.Axis{Label: a.Axes[1].Name, Unit: "1"}, Y: viz.Axis{Label: a.Axes[0].Name, Unit: "1"},
+			X: viz.Axis{Label: last.Name, Unit: "1"}, Y: viz.Axis{Label: a.outer(), Unit: "1"},
 		}})
 	}
 	return out

@@ -7,16 +7,19 @@ import (
 	"strings"
 )
 
-// cross is the word between the two axes of a grid.
+// cross is the word between the axes of a grid.
 const cross = "x"
 
-// readAxes takes AXIS [VALUE...] [x AXIS [VALUE...]] apart.
+// mostAxes is how many may be crossed.
+const mostAxes = 3
+
+// readAxes takes AXIS [VALUE...] [x AXIS [VALUE...]]... apart.
 func readAxes(words []string) ([]Varied, error) {
 	var axes []Varied
 	for i, part := range split(words, cross) {
 		switch {
-		case i == 2:
-			return nil, fmt.Errorf("%s: a grid has two axes: AXIS [VALUE...] x AXIS [VALUE...]", strings.Join(words, " "))
+		case i == mostAxes:
+			return nil, fmt.Errorf("%s: a grid has two axes or three: AXIS [VALUE...] x AXIS [VALUE...]", strings.Join(words, " "))
 		case len(part) == 0 && i == 0:
 			return nil, fmt.Errorf("no axis before x: AXIS [VALUE...] x AXIS [VALUE...]")
 		case len(part) == 0:
@@ -26,7 +29,7 @@ func readAxes(words []string) ([]Varied, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i == 1 && ax.Key == axes[0].Key {
+		if slices.ContainsFunc(axes, func(other Varied) bool { return other.Key == ax.Key }) {
 			return nil, fmt.Errorf("axis %s is crossed with itself: give all its values at once", ax.Name)
 		}
 		axes = append(axes, ax)
@@ -87,11 +90,11 @@ func axisHere(words []string) (here *Axis, another bool) {
 	parts := split(words, cross)
 	last := parts[len(parts)-1]
 	if len(last) == 0 {
-		return nil, len(parts) < 2
+		return nil, len(parts) < mostAxes
 	}
 	ax, err := FindAxis(last[0])
 	if err != nil {
 		return nil, false
 	}
-	return ax, len(parts) < 2
+	return ax, len(parts) < mostAxes
 }

@@ -133,7 +133,7 @@ func (s *Session) completeLine(text string, wide int, show func(string)) string 
 		partial = parts[0][0].text
 	}
 	words := texts(last)
-	if len(words) > 0 && slices.Contains([]string{"train", "ablate"}, words[0]) {
+	if len(words) > 0 && slices.Contains([]string{"train", "ablate", "study"}, words[0]) {
 		words = append(words[:1:1], append(pairs(s.defaults), words[1:]...)...)
 	}
 	var fit, shown []string

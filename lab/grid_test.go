@@ -65,20 +65,22 @@ func TestGrid(t *testing.T) {
 
 func TestAxisWords(t *testing.T) {
 	for words, want := range map[string]string{
-		"eta 1 0.5":          "eta[1 0.5]",
-		"conv":               "conv[0 2 4]",
-		"eta 1 x lr":         "eta[1] lr[0.001 0.003 0.01 0.03]",
-		"conv x eps 1":       "conv[0 2 4] eps[1]",
-		"eta x":              "no axis after x",
-		"x eta":              "no axis before x",
-		"eta x lr x eps":     "eta x lr x eps: a grid has two axes",
-		"eta 0 x eta 1":      "axis eta is crossed with itself",
-		"eta x epss":         `unknown axis "epss" (did you mean eps?)`,
-		"eta --lrs 0.1":      "--lrs 0.1: must be two or more learning rates",
-		"eta --lrs 0.1,-1":   "--lrs 0.1,-1: must be two or more learning rates",
-		"eta --lrs 1,0.1":    "eta[learned 0.25 0.5 1] lrs[0.1 1]",
-		"eta --lrs 0.1,1e-1": "--lrs 0.1,1e-1: 0.1 and 1e-1 are the same learning rate",
-		"lr --lrs 0.1,1":     "--lrs 0.1,1: axis lr varies the learning rate already",
+		"eta 1 0.5":             "eta[1 0.5]",
+		"conv":                  "conv[0 2 4]",
+		"eta 1 x lr":            "eta[1] lr[0.001 0.003 0.01 0.03]",
+		"conv x eps 1":          "conv[0 2 4] eps[1]",
+		"eta x":                 "no axis after x",
+		"x eta":                 "no axis before x",
+		"eta x lr x eps":        "eta[learned 0.25 0.5 1] lr[0.001 0.003 0.01 0.03] eps[1e-06 0.001 0.1 1]",
+		"eta 0 x lr 1 x eta 1":  "axis eta is crossed with itself",
+		"eta x lr x eps x conv": "eta x lr x eps x conv: a grid has two axes or three",
+		"eta 0 x eta 1":         "axis eta is crossed with itself",
+		"eta x epss":            `unknown axis "epss" (did you mean eps?)`,
+		"eta --lrs 0.1":         "--lrs 0.1: must be two or more learning rates",
+		"eta --lrs 0.1,-1":      "--lrs 0.1,-1: must be two or more learning rates",
+		"eta --lrs 1,0.1":       "eta[learned 0.25 0.5 1] lrs[0.1 1]",
+		"eta --lrs 0.1,1e-1":    "--lrs 0.1,1e-1: 0.1 and 1e-1 are the same learning rate",
+		"lr --lrs 0.1,1":        "--lrs 0.1,1: axis lr varies the learning rate already",
 	} {
 		words, lrs, _ := strings.Cut(words, " --lrs ")
 		axes, err := readAxes(strings.Fields(words))

@@ -98,7 +98,7 @@ func helpOn(w io.Writer, name string) error {
 		{Name: "backend", Kind: option.Word, Default: "auto", Help: "go, xla:cpu, xla:cuda; auto = what is installed"},
 	}
 	if slices.Contains(c.declared().keys, "jobs=N") {
-		place = append(place, option.Option{Name: "jobs", Kind: option.Word, Default: map[string]string{"ablate": "1", "sweep": "auto"}[c.Name],
+		place = append(place, option.Option{Name: "jobs", Kind: option.Word, Default: map[string]string{"ablate": "1", "study": "1", "sweep": "auto"}[c.Name],
 			Help: "processes that share the runs; auto = one an NVIDIA device, or one a core while memory lasts"})
 	}
 	_, err = io.WriteString(w, "\n"+optionTable("", append(place, options...))+"\nTask keys: tasks NAME. Mixer keys: mixers NAME.\n"+chooserTables())

@@ -16,9 +16,11 @@ import (
 // data. Runs are in folders beside them.
 func (a *Ablation) report() error {
 	err := writeFile(filepath.Join(a.Dir, "table.md"), []byte(a.markdown()))
+	a.drawn = nil
 	for _, f := range a.figures() {
 		_, saveErr := f.figure.Save(a.Dir, f.name, viz.PaperWide())
 		err = errors.Join(err, saveErr)
+		a.drawn = append(a.drawn, f.name)
 	}
 	return err
 }

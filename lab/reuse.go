@@ -140,7 +140,7 @@ func (f *ablationFile) ablation() (*Ablation, error) {
 		axes = append(axes, ax)
 	}
 	if len(axes) == 0 {
-		return nil, errors.New("axes: must be one or two")
+		return nil, errors.New("axes: must be one, two or three")
 	}
 	return NewAblation(base, f.Rates, axes...)
 }

@@ -76,11 +76,15 @@ func set(_ context.Context, s *Session, args []string) error {
 
 // withDefaults adds the session's defaults to a command's words, except those
 // that the words give themselves, under whichever name.
-func (s *Session) withDefaults(words []string) []string {
-	if len(s.defaults) == 0 {
+func (s *Session) withDefaults(words []string) []string { return fill(words, pairs(s.defaults)) }
+
+// fill adds key=value words to others, except those that these give themselves,
+// under whichever name.
+func fill(words, defaults []string) []string {
+	if len(defaults) == 0 {
 		return words
 	}
-	all := append(pairs(s.defaults), words...)
+	all := slices.Concat(defaults, words)
 	canonical := canonicalKeys(all)
 	given := map[string]bool{}
 	for _, w := range words {
@@ -92,9 +96,9 @@ func (s *Session) withDefaults(words []string) []string {
 		given[key] = true
 	}
 	out := slices.Clone(words)
-	for i, kv := range s.defaults {
-		if !given[canonical(kv.Key)] {
-			out = append(out, all[i])
+	for _, w := range defaults {
+		if key, _, _ := strings.Cut(w, "="); !given[canonical(key)] {
+			out = append(out, w)
 		}
 	}
 	return out

@@ -27,7 +27,9 @@ func sweep(ctx context.Context, s *Session, args []string) error {
 	return vary(ctx, s, args, Auto)
 }
 
-func vary(ctx context.Context, s *Session, args []string, jobs int) error {
+// vary runs an ablation and shows its tables and figures, the main one if none are
+// named.
+func vary(ctx context.Context, s *Session, args []string, jobs int, figures ...string) error {
 	again := false
 	a, out, err := s.ablation(args, jobs, nil, map[string]*bool{"again": &again})
 	if err != nil {
@@ -42,7 +44,7 @@ func vary(ctx context.Context, s *Session, args []string, jobs int) error {
 	if err := a.Print(s.Out); err != nil {
 		return err
 	}
-	if err := a.nameFigures(s.Out); err != nil {
+	if err := a.nameFigures(s.Out, figures...); err != nil {
 		return err
 	}
 	if left := a.Unfinished(); len(left) > 0 {

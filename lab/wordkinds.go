@@ -26,6 +26,7 @@ var kinds = map[string]candidates{
 	"TASK":         func([]string, string) []string { return datasets.Names() },
 	"AXIS":         firstAxis,
 	"VALUE":        axisValues,
+	"STUDY":        func([]string, string) []string { return studyNames() },
 	"COMMAND":      func([]string, string) []string { return commandNames() },
 	"FILE":         files,
 	"PATH":         func(w []string, p string) []string { return append(files(w, p), "prose", "gosrc") },
