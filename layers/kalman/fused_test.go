@@ -25,7 +25,8 @@ func TestKernelForm(t *testing.T) {
 		state   bool
 		calls   int
 	}{
-		{40, Options{}, true, 2},
+		{256, Options{}, true, 2},
+		{40, Options{}, true, 0},
 		{40, Options{Plan: scan.Plan{Kernel: true, Chunks: 3}}, false, 2},
 		{21, Options{Prior: true, Plan: scan.Plan{Kernel: true}}, true, 2},
 		{9, Options{}, true, 0},
