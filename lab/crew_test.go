@@ -103,6 +103,7 @@ func TestWorkersThatCannotBegin(t *testing.T) {
 // TestSharedFolderIsNotRemoved: nobody removes an ablation that a process is at,
 // and a run that a worker has is refused to train and resume.
 func TestSharedFolderIsNotRemoved(t *testing.T) {
+	onPureGo(t)
 	out := t.TempDir()
 	a := ablation(t, resumable, "0.5")
 	finish(t, a, session(), out)

@@ -13,6 +13,7 @@ import (
 // TestEvaluateAgain: at a run's own settings the numbers are those it recorded, at
 // others those of its weights there; its folder stays as it is.
 func TestEvaluateAgain(t *testing.T) {
+	onPureGo(t)
 	s, root := session(), t.TempDir()
 	e := parse(t, small+"steps=30 mixer=gdn task=parity min=8 max=8")
 	var first *Record

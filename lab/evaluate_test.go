@@ -26,6 +26,7 @@ func prose(t *testing.T) string {
 // TestTextEvaluation: perplexity and bits per byte are of the loss, which is
 // that of the scored tokens; each length reads the same text.
 func TestTextEvaluation(t *testing.T) {
+	onPureGo(t)
 	e := parse(t, tiny+"task=text len=16 lengths=1,2,4 corpus="+prose(t))
 	r, err := session().run(context.Background(), e, 1, t.TempDir(), nil)
 	if err != nil {
@@ -81,6 +82,7 @@ func TestLossIsTheTrainingLoss(t *testing.T) {
 // TestDetails: bins together are all scored positions, and their accuracies add
 // up to the whole; the last position has a bin of its own.
 func TestDetails(t *testing.T) {
+	onPureGo(t)
 	e := parse(t, strings.Replace(tiny, "eval_rows=8", "eval_rows=5", 1)+"task=words lengths=1,2")
 	r, err := session().run(context.Background(), e, 1, t.TempDir(), nil)
 	if err != nil {
@@ -110,6 +112,7 @@ func TestDetails(t *testing.T) {
 // TestPartialCallsCount: rows that do not fill the last call are each counted
 // once.
 func TestPartialCallsCount(t *testing.T) {
+	onPureGo(t)
 	e := parse(t, tiny+"len=1024 lengths=1") // four rows a call
 	s := session()
 	if _, err := s.run(context.Background(), e, 1, t.TempDir(), nil); err != nil {
@@ -135,6 +138,7 @@ func TestPartialCallsCount(t *testing.T) {
 // TestTrainShowsDetails: what train and ablate print has the last position, and
 // for a text its costs with their units.
 func TestTrainShowsDetails(t *testing.T) {
+	onPureGo(t)
 	path := prose(t)
 	run := func(command, words string) string {
 		text, err := say(t, command, strings.Fields(words+" out="+t.TempDir())...)
@@ -158,6 +162,7 @@ func TestTrainShowsDetails(t *testing.T) {
 
 // TestCompressionBeatsChance: through the decoder, from one vector.
 func TestCompressionBeatsChance(t *testing.T) {
+	onPureGo(t)
 	e := parse(t, "task=compression steps=200 seeds=1 lengths=1")
 	if !e.Model.FromLast {
 		t.Fatal("no decoder")

@@ -73,6 +73,7 @@ func TestGreedyTokensAreThoseOfTheFullPass(t *testing.T) {
 // TestGenerateTokens: of a synthetic task the words and ids, its answers read off
 // the carried state are those of the full pass, and what cannot be asked is said.
 func TestGenerateTokens(t *testing.T) {
+	onPureGo(t)
 	run := runOf(t, "steps=5 task=palindrome")
 	said, err := say(t, "generate", run, "--tokens", "3,1,4", "--n", "2")
 	if err != nil {

@@ -120,6 +120,7 @@ func presetRuns(name string) (out []fakeRun) {
 }
 
 func TestPresetsFromRuns(t *testing.T) {
+	onPureGo(t)
 	for _, p := range presetSources {
 		t.Run(p.name, func(t *testing.T) {
 			root := writeFakeRuns(t, presetRuns(p.name)...)

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/sbinet/npyio/npz"
-
-	"github.com/kalmarz/kalmarz/layers/check"
 )
 
 // probed runs the command and returns what it printed and the folder it made.
@@ -30,9 +28,7 @@ func probeIn(t *testing.T, words string) (string, string, error) {
 }
 
 func TestProbe(t *testing.T) {
-	if check.Backend().Name() != "Go Backend" {
-		t.Skip("on pure Go alone: nothing here depends on the backend")
-	}
+	onPureGo(t)
 	out, dir, err := probeIn(t, "mixer=kalman,gdn layers=2 width=16 d_state=4 --tokens 3,1,4,1")
 	if err != nil {
 		t.Fatal(err)

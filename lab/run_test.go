@@ -273,6 +273,7 @@ func TestInterruptKeepsWhatWasRecorded(t *testing.T) {
 // TestExtraRows: the loss of a step is that of the batch plus that of its extra
 // rows, each a mean of its own.
 func TestExtraRows(t *testing.T) {
+	onPureGo(t)
 	e := parse(t, "task=words group=s3 len=5 aux=3 steps=1 batch=2 width=8 dk=4 dv=4 heads=1")
 	b, err := e.Task.Batch(datasets.Train, 1, 0, 2)
 	if err != nil {

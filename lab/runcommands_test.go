@@ -14,6 +14,7 @@ import (
 
 // TestRunCommands goes through what can be done with runs once they are there.
 func TestRunCommands(t *testing.T) {
+	onPureGo(t)
 	out := t.TempDir()
 	words := strings.Fields(resumable + "out=" + out)
 	ok := func(command string, words ...string) string {

@@ -58,6 +58,7 @@ type choice struct{ context, continuation string }
 // TestScore: the accuracies printed for files of questions are those that the
 // bare logits give for contexts and continuations written out by hand.
 func TestScore(t *testing.T) {
+	onPureGo(t)
 	run := trained(t, 30, "")
 	e, tr, err := session().loadRun(run)
 	if err != nil {
@@ -253,6 +254,7 @@ func TestLoadRunErrors(t *testing.T) {
 }
 
 func TestScoreErrors(t *testing.T) {
+	onPureGo(t)
 	run := trained(t, 30, "")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.jsonl")

@@ -9,16 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/kalmarz/kalmarz/layers/check"
 )
 
 // Without process noise the filters become far more certain than the bound that
 // noise gives them; every stack is in the table and the figure.
 func TestStability(t *testing.T) {
-	if check.Backend().Name() != "Go Backend" {
-		t.Skip("on pure Go alone: nothing here depends on the backend")
-	}
+	onPureGo(t)
 	run := func(words string) (string, string, error) {
 		dir := t.TempDir()
 		var out strings.Builder

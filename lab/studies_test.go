@@ -40,6 +40,7 @@ func TestStudiesDifferInTheirAxesAlone(t *testing.T) {
 // TestStudy runs a study at the smallest size, changed by words: its table is
 // printed and the figures that it shows are drawn.
 func TestStudy(t *testing.T) {
+	onPureGo(t)
 	st, err := findStudy("hybrid")
 	if err != nil {
 		t.Fatal(err)
