@@ -38,11 +38,7 @@ func drawFigures(_ context.Context, s *Session, args []string) error {
 	if len(words) != 1 {
 		return errors.New("expected one ablation, figure ABLATION, or runs for a paper's figure, figure RUN... --preset PRESET; figure --list shows the presets")
 	}
-	dir, err := findAblation(out, words[0])
-	if err != nil {
-		return err
-	}
-	a, err := ReadAblation(dir)
+	a, err := openAblation(out, words[0])
 	if err != nil {
 		return err
 	}

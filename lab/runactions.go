@@ -87,6 +87,15 @@ func removeRuns(_ context.Context, s *Session, args []string) error {
 	return nil
 }
 
+// openAblation reads the ablation that a word names.
+func openAblation(root, word string) (*Ablation, error) {
+	dir, err := findAblation(root, word)
+	if err != nil {
+		return nil, err
+	}
+	return ReadAblation(dir)
+}
+
 // findAblation returns the folder of an ablation that a word names.
 func findAblation(root, word string) (string, error) {
 	for _, dir := range []string{word, filepath.Join(root, word)} {

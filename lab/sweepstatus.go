@@ -14,20 +14,16 @@ func sweepStatus(ctx context.Context, s *Session, args []string) error {
 	if len(rest) != 1 {
 		return errors.New("expected one ablation: sweep status ABLATION")
 	}
-	dir, err := findAblation(out, rest[0])
+	a, err := openAblation(out, rest[0])
 	if err != nil {
 		return err
 	}
-	a, err := ReadAblation(dir)
-	if err != nil {
-		return err
-	}
-	jobs, err := readSubmissions(dir)
+	jobs, err := readSubmissions(a.Dir)
 	if err != nil {
 		return err
 	}
 	counts, problems := a.standing()
-	if _, err := fmt.Fprintf(s.Out, "%s: %s\n", dir, counts); err != nil {
+	if _, err := fmt.Fprintf(s.Out, "%s: %s\n", a.Dir, counts); err != nil {
 		return err
 	}
 	for _, p := range problems {

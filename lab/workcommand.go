@@ -55,16 +55,12 @@ func work(ctx context.Context, s *Session, args []string) (err error) {
 	if len(words) != 1 {
 		return errors.New("expected one ablation: work ABLATION")
 	}
-	dir, err := findAblation(out, words[0])
-	if err != nil {
-		return err
-	}
-	a, err := ReadAblation(dir)
+	a, err := openAblation(out, words[0])
 	if err != nil {
 		return err
 	}
 	a.Again = again
-	unlock, err := shareFolder(dir)
+	unlock, err := shareFolder(a.Dir)
 	if err != nil {
 		return err
 	}
