@@ -34,22 +34,14 @@ func (d Delta) reverse(seen bool) *Kernel {
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
 	dOut := d.values(k, "do")
 	dLast := k.In("dlast", F32, d.stateDims()...)
-	var dWritten, erase, inverse, rate, sums *Memory
+	var dWritten, inverse *Memory
 	if seen {
 		dWritten = d.values(k, "dy")
 	}
 	if d.Erases {
 		inverse = k.In("inverse", d.DType, d.inverseDims()...)
-		if !d.Shared {
-			erase = d.keys(k, "e")
-		}
 	}
-	if d.Rated {
-		rate = d.numbers(k, "rate")
-	}
-	if d.Decays {
-		sums = k.In("sums", F32, d.sumsDims()...)
-	}
+	erase, rate, sums := d.gates(k)
 	dWrite := k.Out("dz", d.DType, d.B, d.T, d.H, d.V)
 	dFirst := k.Out("dfirst", F32, d.stateDims()...)
 	leaving := k.Out("leaving", d.DType, d.entryDims()...)
@@ -117,19 +109,11 @@ func (d Delta) local() *Kernel {
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
 	written, dOut := d.values(k, "y"), d.values(k, "do")
 	entry, leaving := k.In("entry", d.DType, d.entryDims()...), k.In("leaving", d.DType, d.entryDims()...)
-	var erase, dWrite, rate, sums *Memory
+	var dWrite *Memory
 	if d.Erases {
 		dWrite = d.values(k, "dz")
-		if !d.Shared {
-			erase = d.keys(k, "e")
-		}
 	}
-	if d.Rated {
-		rate = d.numbers(k, "rate")
-	}
-	if d.Decays {
-		sums = k.In("sums", F32, d.sumsDims()...)
-	}
+	erase, rate, sums := d.gates(k)
 	dQuery, dKeys := k.Out("dq", d.DType, d.B, d.T, d.H, d.K), k.Out("dk", d.DType, d.B, d.T, d.H, d.K)
 	var dErase, dDecay, dRate *Memory
 	if d.Erases && !d.Shared {

@@ -11,19 +11,11 @@ func (d Delta) forward(saves bool) *Kernel {
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
 	write := d.values(k, "z")
 	first := k.In("first", F32, d.stateDims()...)
-	var erase, inverse, rate, sums *Memory
+	var inverse *Memory
 	if d.Erases {
 		inverse = k.In("inverse", d.DType, d.inverseDims()...)
-		if !d.Shared {
-			erase = d.keys(k, "e")
-		}
 	}
-	if d.Rated {
-		rate = d.numbers(k, "rate")
-	}
-	if d.Decays {
-		sums = k.In("sums", F32, d.sumsDims()...)
-	}
+	erase, rate, sums := d.gates(k)
 	output := k.Out("o", d.DType, d.B, d.T, d.H, d.V)
 	last := k.Out("last", F32, d.stateDims()...)
 	written := k.Out("y", d.DType, d.B, d.T, d.H, d.V)
@@ -103,4 +95,19 @@ func (d Delta) Forward() *Function {
 	f := newFunction(d.name("delta_forward"), in, out, append(before, d.forward(true))...)
 	f.reader, f.lean = d.name("delta_backward"), append(before[:len(before):len(before)], d.forward(false))
 	return f
+}
+
+// gates declares what a kernel reads of a part, where there is the part: e unless
+// it is k, the rates, and the sums of log-decays.
+func (d Delta) gates(k *Kernel) (erase, rate, sums *Memory) {
+	if d.Erases && !d.Shared {
+		erase = d.keys(k, "e")
+	}
+	if d.Rated {
+		rate = d.numbers(k, "rate")
+	}
+	if d.Decays {
+		sums = k.In("sums", F32, d.sumsDims()...)
+	}
+	return erase, rate, sums
 }
