@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/compute/dtypes"
 
 	"github.com/kalmarz/kalmarz/datasets"
+	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 )
 
@@ -45,7 +46,7 @@ func firstStep(t *testing.T, words string) (*trainer, measured) {
 // norms, by a few percent.
 func TestBFloat16(t *testing.T) {
 	for _, k := range mixer.Registry {
-		if compiled() && !slices.Contains([]string{"softmax", "gdn", "kalman"}, k.Name) {
+		if check.Compiled() && !slices.Contains([]string{"softmax", "gdn", "kalman"}, k.Name) {
 			continue
 		}
 		words := "width=16 mlp=24 batch=4 len=16 pairs=2 vocab=16 mixer=" + k.Name

@@ -61,16 +61,14 @@ var buildFor scan.Device
 // that build graphs without running them.
 func onPureGo(t *testing.T) {
 	t.Helper()
-	if compiles() {
+	if check.Compiled() {
 		t.Skip("on pure Go alone: each graph takes seconds to compile here")
 	}
 }
 
-func compiles() bool { return check.Backend().Name() != "Go Backend" }
-
 func TestFormsAgreeWithGolden(t *testing.T) {
 	for _, c := range goldens(t) {
-		if compiles() {
+		if check.Compiled() {
 			goldenForm(t, c, "chosen", Options{Prior: c.prior})
 			continue
 		}
@@ -88,7 +86,7 @@ func TestGPUFormsAgreeWithGolden(t *testing.T) {
 	defer func() { buildFor = 0 }()
 	for _, c := range goldens(t) {
 		for name, plan := range plans {
-			if !compiles() || name == "loop" {
+			if !check.Compiled() || name == "loop" {
 				goldenForm(t, c, name+" for a GPU", Options{Prior: c.prior, Plan: plan})
 			}
 		}
@@ -98,7 +96,7 @@ func TestGPUFormsAgreeWithGolden(t *testing.T) {
 func goldenForm(t *testing.T, c golden, name string, o Options) {
 	t.Helper()
 	what := fmt.Sprintf("%s, %s, %s", c.name, name, o.Second)
-	if !compiles() {
+	if !check.Compiled() {
 		out, g := evaluate(t, c.in, o, c.w, dtypes.Float64)
 		report(t, what+", float64 output", out.list(), c.out.list(), 1e-9)
 		report(t, what+", float64 gradient", g.list(), c.gradient.list(), 1e-9)

@@ -81,12 +81,12 @@ func TestMixersContainOneAnother(t *testing.T) {
 			})},
 	} {
 		for _, T := range lengths(7, 50, 500) {
-			if T == 500 && c.name[:4] != "gdn " || onXLA() && c.name[:8] != "kaczmarz" {
+			if T == 500 && c.name[:4] != "gdn " || check.Compiled() && c.name[:8] != "kaczmarz" {
 				continue
 			}
 			ins := randomInputs(rand.New(rand.NewPCG(11, uint64(T))), T, c.inputs, c.unit)
 			for dtype, tol := range map[dtypes.DType]float64{dtypes.Float32: 1e-6, dtypes.Float64: 1e-13} {
-				if dtype == dtypes.Float64 && onXLA() {
+				if dtype == dtypes.Float64 && check.Compiled() {
 					continue
 				}
 				outs, grads := [2][]check.Array{}, [2][]check.Array{}
@@ -125,14 +125,10 @@ func TestMixersContainOneAnother(t *testing.T) {
 // unit divides by the norm, which is not near 0 here.
 func unit(k *Node) *Node { return Div(k, Sqrt(ReduceAndKeep(Square(k), ReduceSum, -1))) }
 
-// onXLA tells that graphs are compiled, a second or more each: tests then run
-// fewer of them.
-func onXLA() bool { return check.Backend().Name() != "Go Backend" }
-
 // lengths are the sequence lengths to test; when graphs are compiled, only the
 // second.
 func lengths(all ...int) []int {
-	if onXLA() {
+	if check.Compiled() {
 		return all[1:2]
 	}
 	return all

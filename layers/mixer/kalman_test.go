@@ -17,7 +17,7 @@ import (
 // Every switch does something: with the same parameters, outputs or gradients
 // change.
 func TestKalmanSwitches(t *testing.T) {
-	if onXLA() {
+	if check.Compiled() {
 		t.Skip("on pure Go alone: each switch would be compiled")
 	}
 	base := map[string]string{"d_state": "3", "conv": "3"}

@@ -54,7 +54,7 @@ func layers(t *testing.T) map[string]mixer.Layer {
 		}
 		all[label] = l
 	}
-	if onXLA() {
+	if check.Compiled() {
 		add("softmax", "softmax", nil)
 		add("kaczmarz", "kaczmarz", nil)
 		return all
@@ -89,13 +89,9 @@ func layers(t *testing.T) map[string]mixer.Layer {
 	return all
 }
 
-// onXLA tells that graphs are compiled, a second or more each: tests then run
-// fewer of them.
-func onXLA() bool { return check.Backend().Name() != "Go Backend" }
-
 // lengths are the lengths to test; when graphs are compiled, only the second.
 func lengths(all ...int) []int {
-	if onXLA() {
+	if check.Compiled() {
 		return all[1:2]
 	}
 	return all
@@ -130,7 +126,7 @@ func TestMixersSplitAnywhere(t *testing.T) {
 			c := mixercheck.Case{Layer: l, X: input(T), State: true, DType: dtypes.Float64, Seed: 5, Form: delta.Form{Chunk: 4}}
 			want := run(t, c)
 			cuts := [][]int{{1, T - 1}, {3, T - 3}, {T - 1, 1}, ones}
-			if onXLA() {
+			if check.Compiled() {
 				cuts = cuts[1:2]
 			}
 			for _, pieces := range cuts {

@@ -26,7 +26,7 @@ func TestFormsAgree(t *testing.T) {
 			c := mixercheck.Case{Layer: l, X: input(T), State: true, DType: dtypes.Float64, Seed: 6, Form: delta.Form{Recurrent: true}}
 			want := run(t, c)
 			c.Form = delta.Form{Chunk: C}
-			if !onXLA() {
+			if !check.Compiled() {
 				compare(t, name, T, run(t, c), want, 1e-12, 1e-11)
 			}
 			if name == cancelling {
@@ -114,7 +114,7 @@ func TestZeroKeysWriteNothing(t *testing.T) {
 	const T = 6
 	forms, floats := []delta.Form{{Chunk: 4}, {Recurrent: true}}, []dtypes.DType{dtypes.Float32, dtypes.Float64}
 	norms, epsilons := mixerOption("kaczmarz", "norm"), []string{"0", "1e-6"}
-	if onXLA() {
+	if check.Compiled() {
 		forms, floats, norms, epsilons = forms[:1], floats[:1], norms[2:3], epsilons[:1]
 	}
 	run1 := func(name string, l mixer.Layer) {
@@ -142,7 +142,7 @@ func TestZeroKeysWriteNothing(t *testing.T) {
 			run1("kaczmarz "+norm+" eps="+eps, build(t, "kaczmarz", o))
 		}
 	}
-	if onXLA() {
+	if check.Compiled() {
 		return
 	}
 	run1("deltanet", build(t, "deltanet", map[string]string{"heads": "2", "dk": "4", "dv": "3", "conv": "3"}))
@@ -160,7 +160,7 @@ func build(t *testing.T, name string, o map[string]string) mixer.Layer {
 // The flag for negative eigenvalues changes what every mixer that has it
 // computes, and nothing about its parameters.
 func TestNegativeEigenvaluesAreReal(t *testing.T) {
-	if onXLA() {
+	if check.Compiled() {
 		t.Skip("the graphs are the same on every backend")
 	}
 	found := 0

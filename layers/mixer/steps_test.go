@@ -85,7 +85,7 @@ func TestStepDecayOnTheState(t *testing.T) {
 	const T = 5
 	for _, form := range []delta.Form{{Recurrent: true}, {Chunk: 4}} {
 		for dtype := range tolerance {
-			if onXLA() && (form.Recurrent || dtype == dtypes.Float64) {
+			if check.Compiled() && (form.Recurrent || dtype == dtypes.Float64) {
 				continue
 			}
 			outs, _ := evaluate(t, dtype, func(x []*Node) []*Node {

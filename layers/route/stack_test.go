@@ -55,13 +55,10 @@ func config(router string, mixers ...string) model.Config {
 	return c
 }
 
-// compiled tells that each graph costs seconds: tests then run fewer.
-func compiled() bool { return check.Backend().Name() != "Go Backend" }
-
 // deltaRules are the mixers that offer an error; fewer where graphs are
 // compiled.
 func deltaRules() (names []string) {
-	if compiled() {
+	if check.Compiled() {
 		return []string{"kaczmarz"}
 	}
 	for _, k := range mixer.Registry {
@@ -74,7 +71,7 @@ func deltaRules() (names []string) {
 
 // routers are all of them, and the options that change their graphs.
 func routers() []string {
-	if compiled() {
+	if check.Compiled() {
 		return []string{"cler", "clvr"}
 	}
 	return append(route.Names(), "cler gamma=head norm=rms", "cler gamma=channel", "cler gamma=gate", "cler from=mean detach=true",
@@ -172,7 +169,7 @@ func TestFreshRoutersAreTheBaseline(t *testing.T) {
 			}
 			got := tensors.MustCopyFlatData[float32](newRunner(m, dtypes.Float32, false).run(t)[0])
 			same := slices.EqualFunc(got, want, func(a, b float32) bool {
-				return math.Float32bits(a) == math.Float32bits(b) || compiled() && math.Abs(float64(a-b)) < 1e-5
+				return math.Float32bits(a) == math.Float32bits(b) || check.Compiled() && math.Abs(float64(a-b)) < 1e-5
 			})
 			if same != router.Neutral() {
 				t.Errorf("%s on %s: equal to the baseline is %v, expected %v", name, host, same, router.Neutral())

@@ -19,7 +19,9 @@ var plans = map[string]scan.Plan{
 
 func TestFormsAgreeWithReference(t *testing.T) {
 	lengths := []int{1, 2, 7, 8, 9, 19}
-	if compiles() {
+	// Compiled, each operator runs once in float32 with all its gradients, in the
+	// form chosen by default; the rest is tested on pure Go.
+	if check.Compiled() {
 		lengths = lengths[5:]
 	}
 	for _, T := range lengths {
@@ -48,11 +50,11 @@ func TestFormsAgreeWithReference(t *testing.T) {
 				return sum
 			}
 			for planName, plan := range plans {
-				if compiles() && planName != "chosen" {
+				if check.Compiled() && planName != "chosen" {
 					continue
 				}
 				for dtype, tol := range map[dtypes.DType][2]float64{dtypes.Float64: {1e-12, 2e-7}, dtypes.Float32: {2e-5, 2e-4}} {
-					if compiles() && dtype == dtypes.Float64 {
+					if check.Compiled() && dtype == dtypes.Float64 {
 						continue
 					}
 					what := fmt.Sprintf("%s, T=%d, %s, %s", name, T, planName, dtype)
@@ -83,14 +85,9 @@ func TestFormsAgreeWithReference(t *testing.T) {
 	}
 }
 
-// compiles tells that graphs are compiled, seconds each. There each operator runs
-// once in float32 with all its gradients, in the form chosen by default; the rest
-// is tested on pure Go.
-func compiles() bool { return check.Backend().Name() != "Go Backend" }
-
 func onPureGo(t *testing.T) {
 	t.Helper()
-	if compiles() {
+	if check.Compiled() {
 		t.Skip("on pure Go alone: each graph takes seconds to compile here")
 	}
 }

@@ -35,7 +35,7 @@ func archive(t testing.TB, paths ...string) *Archive {
 func TestMixersAgreeWithGolden(t *testing.T) {
 	a := archive(t, "testdata/delta.npz", "testdata/kalman_layer.npz", "../../kalman/testdata/golden.npz")
 	forms, floats := []delta.Form{{Chunk: 32}, {Recurrent: true}, {Chunk: 16}, {Chunk: 64}}, []dtypes.DType{dtypes.Float32, dtypes.Float64}
-	if check.Backend().Name() != "Go Backend" { // graphs are compiled, seconds each: a few stand for all
+	if check.Compiled() { // graphs are compiled, seconds each: a few stand for all
 		forms, floats = forms[:2], floats[:1]
 		a.Cases = slices.DeleteFunc(a.Cases, func(c *Case) bool {
 			return !slices.Contains([]string{"gdn2/init_state_T70", "gla/init_state_T70", "kalman_layer/mamba"}, c.Family+"/"+c.Name) &&
