@@ -49,21 +49,33 @@ type Plan struct {
 	Columns         int // of v that a program takes
 	Warps           int // of a program that walks through chunks
 	Stages          int // chunks that it holds in shared memory
+	Segments        int // that a head's chunks are cut into
 	LocalWarps      int // of a program with one chunk
+	LocalChannels   int // that it takes at once
+	LocalColumns    int // of v, the same
 	LocalRegisters  int // bound of a thread of it, 0 for none
 	WithinRegisters int // the same of one that makes an inverse
 }
 
 // plan is what was found best on an H200; wider numbers and keys leave no
 // room for two chunks.
-func plan(K int, dtype DType) Plan {
-	if p := tuned.Load(); p != nil {
-		return *p
+func (d Delta) plan() Plan {
+	p := Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 8, LocalChannels: 64, LocalColumns: 64, LocalRegisters: 128, WithinRegisters: 128}
+	if d.K > 128 || d.DType == F32 {
+		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalChannels: 32, LocalColumns: 32}
 	}
-	if K > 128 || dtype == F32 {
-		return Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8}
+	if t := tuned.Load(); t != nil {
+		p = *t
 	}
-	return Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 8, WithinRegisters: 128}
+	if p.Segments == 0 {
+		// Segments cost two more walks, without outputs; the device holds busy programs.
+		const busy, fewest = 256, 8
+		p.Segments = 1
+		if n := d.B * d.H * (d.V + p.Columns - 1) / p.Columns; 4*n <= busy {
+			p.Segments = max(1, min(busy/n, d.T/d.C/fewest))
+		}
+	}
+	return p
 }
 
 var tuned atomic.Pointer[Plan]
@@ -74,7 +86,7 @@ func Tune(p *Plan) { tuned.Store(p) }
 
 // numbers are the plan's, in their order.
 func (p *Plan) numbers() []*int {
-	return []*int{&p.Columns, &p.Warps, &p.Stages, &p.LocalWarps, &p.LocalRegisters, &p.WithinRegisters}
+	return []*int{&p.Columns, &p.Warps, &p.Stages, &p.Segments, &p.LocalWarps, &p.LocalChannels, &p.LocalColumns, &p.LocalRegisters, &p.WithinRegisters}
 }
 
 // ParsePlan reads a plan's numbers with commas, in their order.
@@ -84,10 +96,10 @@ func ParsePlan(text string) (*Plan, error) {
 	ok := len(words) == len(ns)
 	for i := 0; ok && i < len(ns); i++ {
 		n, err := strconv.Atoi(words[i])
-		*ns[i], ok = n, err == nil && n >= 0 && (n > 0 || i > 3)
+		*ns[i], ok = n, err == nil && n >= 0 && (n > 0 || i == 3 || i > 6)
 	}
 	if !ok {
-		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: columns, warps, stages, warps of one-chunk programs, the registers of a thread of these and of the inverse's, 0 = as many as it takes", text, len(ns))
+		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: columns, warps, stages, segments of a sequence (0 = as many as fill the device), warps of one-chunk programs, the channels and columns they take at once, the registers of a thread of these and of the inverse's, 0 = as many as it takes", text, len(ns))
 	}
 	return &p, nil
 }
@@ -95,7 +107,11 @@ func ParsePlan(text string) (*Plan, error) {
 // columns is how many columns of v a program takes.
 func (d Delta) columns() int { return min(d.Plan.Columns, d.V) }
 
-func (d Delta) chunks() int { return (d.T + d.C - 1) / d.C }
+// chunks is their number, the same in each segment: the last ones may be empty.
+func (d Delta) chunks() int {
+	n := d.C * d.segments()
+	return (d.T + n - 1) / n * d.segments()
+}
 
 // name identifies a kernel of this shape.
 func (d Delta) name(what string) string {
@@ -155,7 +171,7 @@ func (d Delta) head(k *Kernel, axis int) (b, h *Tile) {
 // for all.
 func (d Delta) tokens(k *Kernel, chunk *Tile, from, n int) (t, exist *Tile) {
 	t = chunk.Mul(d.C).Add(from).Add(k.Range(n))
-	if d.T%d.C == 0 {
+	if d.T == d.chunks()*d.C {
 		return t, nil
 	}
 	return t, t.Less(d.T)

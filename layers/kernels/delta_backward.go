@@ -27,14 +27,21 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// reverse walks from the last chunk to the first; seen says that y has a gradient
-// from outside.
-func (d Delta) reverse(seen bool) *Kernel {
-	k := New(d.name("reverse"), d.Plan.Warps, d.Plan.Stages, d.V/d.columns(), d.B*d.H)
+// reverse walks from the last chunk of a segment to the first; seen says that y has a
+// gradient from outside. Of a part only the gradient of the state on entry is made,
+// from none at the segment's end.
+func (d Delta) reverse(seen, part bool) *Kernel {
+	name := "reverse"
+	if part {
+		name = "reverse_part"
+	}
+	k := New(d.name(name), d.Plan.Warps, d.Plan.Stages, d.V/d.columns(), d.B*d.H*d.segments())
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
 	dOut := d.values(k, "do")
-	dLast := k.In("dlast", F32, d.stateDims()...)
-	var dWritten, inverse *Memory
+	var dLast, dWritten, inverse *Memory
+	if !part {
+		dLast = k.In(d.end(), F32, d.startDims()...)
+	}
 	if seen {
 		dWritten = d.values(k, "dy")
 	}
@@ -42,25 +49,39 @@ func (d Delta) reverse(seen bool) *Kernel {
 		inverse = k.In("inverse", d.DType, d.inverseDims()...)
 	}
 	erase, rate, sums := d.gates(k)
-	dWrite := k.Out("dz", d.DType, d.B, d.T, d.H, d.V)
-	dFirst := k.Out("dfirst", F32, d.stateDims()...)
-	leaving := k.Out("leaving", d.DType, d.entryDims()...)
+	var dWrite, dFirst, leaving *Memory
+	if !part {
+		dWrite = k.Out("dz", d.DType, d.B, d.T, d.H, d.V)
+		leaving = k.Out("leaving", d.DType, d.entryDims()...)
+	}
+	switch {
+	case part:
+		dFirst = k.Out("dparts", F32, d.startDims()...)
+	case !d.cut():
+		dFirst = k.Out("dfirst", F32, d.stateDims()...)
+	}
 
-	b, h := d.head(k, 1)
+	b, h, segment := d.segment(k, 1)
 	r, channel := k.Range(d.C), k.Range(d.K)
 	column := k.Program(0).Mul(d.columns()).Add(k.Range(d.columns()))
-	end := k.Full(I32, float64(d.chunks()-1))
-	carry := []*Tile{dLast.Load(b, h, channel.Col(), column.Row())}
+	n := d.chunks() / d.segments()
+	end := segment.Mul(n).Add(n - 1)
+	carry := []*Tile{k.Full(F32, 0, d.K, d.columns())}
+	if !part {
+		carry[0] = dLast.Load(d.startAt(b, h, segment, channel.Col(), column.Row())...)
+	}
 	if d.Decays { // a chunk's total is read a turn ahead, beside the buffers: two programs fit by 4 bytes
 		carry = append(carry, d.loadSum(sums, b, h, end, d.C-1)...)
 	}
-	carry = k.For(d.chunks(), d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
+	carry = k.For(n, d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
 		R, s, total := carry[0], carry[0].To(d.DType), sum(carry[1:])
 		c := end.Sub(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
 		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
 		dO := rows(dOut, b, t, h, column, exist)
-		leaving.Store(s, b, h, c, channel.Col(), column.Row())
+		if !part {
+			leaving.Store(s, b, h, c, channel.Col(), column.Row())
+		}
 
 		KQ, KR := d.dot(K, Q.T()), d.dot(K, s) // KQ is Pᵀ before its decay
 		γdO := dO
@@ -91,18 +112,27 @@ func (d Delta) reverse(seen bool) *Kernel {
 			dZ = d.dot(A.T(), dZ)
 			R = d.dotAdd(R, E.T(), scaled(dZ, γ).Neg())
 		}
-		setRows(dWrite, dZ.To(d.DType), b, t, h, column, exist)
+		if !part {
+			setRows(dWrite, dZ.To(d.DType), b, t, h, column, exist)
+		}
 		next := []*Tile{R}
 		if d.Decays {
 			next = append(next, d.loadSum(sums, b, h, c.Sub(1).Max(0), d.C-1)...)
 		}
 		return next
 	})
-	dFirst.Store(carry[0], b, h, channel.Col(), column.Row())
+	switch {
+	case part:
+		dFirst.Store(carry[0], b, h, segment, channel.Col(), column.Row())
+	case !d.cut():
+		dFirst.Store(carry[0], b, h, channel.Col(), column.Row())
+	}
 	return k
 }
 
-// local makes the gradients of q, k, e, g and the rates, one program for each chunk of a head.
+// local makes the gradients of q, k, e, g and the rates, one program for each chunk
+// of a head. It takes channels and columns a slice at a time: two programs then fit
+// a multiprocessor.
 func (d Delta) local() *Kernel {
 	k := New(d.name("local"), d.Plan.LocalWarps, d.Plan.Stages, d.chunks(), d.B*d.H)
 	k.Registers = d.Plan.LocalRegisters
@@ -125,131 +155,121 @@ func (d Delta) local() *Kernel {
 	if d.Rated {
 		dRate = k.Out("drate", F32, d.B, d.T, d.H)
 	}
+	eraser := erase
+	if d.Shared {
+		eraser = keys
+	}
 
 	c := k.Program(0)
 	b, h := d.head(k, 1)
-	r, channel := k.Range(d.C), k.Range(d.K)
+	r := k.Range(d.C)
 	t, exist := d.tokens(k, c, 0, d.C)
-
-	// over adds up products over the columns of v, from zeros of the given sizes.
-	over := func(dims [][]int, body func(column *Tile, acc []*Tile) []*Tile) []*Tile {
-		var zeros []*Tile
-		for _, n := range dims {
-			zeros = append(zeros, k.Full(F32, 0, n...))
-		}
-		return k.For(d.V/d.columns(), d.Plan.Stages, zeros, func(turn *Tile, acc []*Tile) []*Tile {
-			return body(turn.Mul(d.columns()).Add(k.Range(d.columns())), acc)
+	row := func(m *Memory, columns *Tile) *Tile { return rows(m, b, t, h, columns, exist) }
+	zeros := func(dims ...int) *Tile { return k.Full(F32, 0, dims...) }
+	inner := func(x, y *Tile) *Tile { return x.To(F32).Mul(y).Sum(1) }
+	// over takes n channels or columns a slice at a time.
+	over := func(n, slice int, carry []*Tile, body func(x *Tile, carry []*Tile) []*Tile) []*Tile {
+		return k.For(n/slice, d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
+			return body(turn.Mul(slice).Add(k.Range(slice)), carry)
 		})
 	}
-	square, wide := []int{d.C, d.C}, []int{d.C, d.K}
-	state := func(m *Memory, column *Tile) *Tile { return m.Load(b, h, c, channel.Col(), column.Row()) }
-	row := func(m *Memory, column *Tile) *Tile { return rows(m, b, t, h, column, exist) }
+	channels, columns := min(d.Plan.LocalChannels, d.K), min(d.Plan.LocalColumns, d.V)
+	// pairs is x yᵀ.
+	pairs := func(n, slice int, x, y *Memory) *Tile {
+		return over(n, slice, []*Tile{zeros(d.C, d.C)}, func(at *Tile, acc []*Tile) []*Tile {
+			return []*Tile{d.dotAdd(acc[0], row(x, at), row(y, at).T())}
+		})[0]
+	}
 
 	// what tokens of the chunk do to each other
-	pairs := [][]int{square}
-	if d.Erases {
-		pairs = append(pairs, square)
-	}
-	acc := over(pairs, func(column *Tile, acc []*Tile) []*Tile {
-		y := row(written, column).T()
-		next := []*Tile{d.dotAdd(acc[0], row(dOut, column), y)}
-		if d.Erases {
-			next = append(next, d.dotAdd(acc[1], row(dWrite, column), y))
-		}
-		return next
-	})
-	Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
-	E := K
-	if d.Erases && !d.Shared {
-		E = rows(erase, b, t, h, channel, exist)
-	}
-	var total sum
-	var γ, w, D, β, dβ *Tile
+	earlier := r.Col().AtLeast(r.Row().Add(1))
+	var γ, w, end, D, β *Tile
 	if d.Decays {
-		G := d.loadSum(sums, b, h, c, r)
-		total = d.loadSum(sums, b, h, c, d.C-1)
-		γ, w = G.total().Exp().Col(), total.less(G).Exp().Col()
+		G, total := d.loadSum(sums, b, h, c, r), d.loadSum(sums, b, h, c, d.C-1)
+		γ, w, end = G.total().Exp().Col(), total.less(G).Exp().Col(), total.total().Exp()
 		D = decay(k, G, G, 0)
 	} else {
 		D = r.Col().AtLeast(r.Row()).Where(k.Full(F32, 1), 0)
 	}
-	P := acc[0].Mul(D)
-	var N *Tile // t above
-	if d.Erases {
-		N = r.Col().AtLeast(r.Row().Add(1)).Where(acc[1].Mul(D).Neg(), 0)
-	}
-	var dG *Tile
+	P := pairs(d.V, columns, dOut, written).Mul(D)
+	var N, m *Tile // t and m above
 	if d.Rated || d.Decays {
-		m := P.Mul(d.dot(Q, K.T()))
+		m = P.Mul(pairs(d.K, channels, query, keys))
+	}
+	if d.Erases {
+		N = earlier.Where(pairs(d.V, columns, dWrite, written).Mul(D).Neg(), 0)
+		if m != nil {
+			m = m.Add(N.Mul(pairs(d.K, channels, eraser, keys)))
+		}
+	}
+	dβ, dG := zeros(d.C), zeros(d.C)
+	if d.Rated {
+		dβ, β = m.Sum(0), rate.LoadIf(exist, b, t, h)
+		m, P = m.Mul(β.Row()), P.Mul(β.Row())
 		if d.Erases {
-			m = m.Add(N.Mul(d.dot(E, K.T())))
+			N = N.Mul(β.Row())
 		}
-		if d.Rated {
-			β = rate.LoadIf(exist, b, t, h)
-			dβ = m.Sum(0)
-			P = P.Mul(β.Row())
-			if d.Erases {
-				N = N.Mul(β.Row())
-			}
-		}
-		if d.Decays {
-			if d.Rated {
-				m = m.Mul(β.Row())
-			}
-			m = r.Col().AtLeast(r.Row().Add(1)).Where(m, 0)
-			dG = m.Sum(1).Sub(m.Sum(0))
-		}
+	}
+	if d.Decays {
+		m = earlier.Where(m, 0)
+		dG = m.Sum(1).Sub(m.Sum(0))
 	}
 	P = P.To(d.DType)
-	inner := func(x, y *Tile) *Tile { return x.To(F32).Mul(y).Sum(1) }
-
-	dQ := scaled(over([][]int{wide}, func(column *Tile, acc []*Tile) []*Tile {
-		return []*Tile{d.dotAdd(acc[0], row(dOut, column), state(entry, column).T())}
-	})[0], γ)
-	if d.Decays {
-		dG = dG.Add(inner(Q, dQ))
-	}
-	dQ = d.dotAdd(dQ, P, K)
-	setRows(dQuery, dQ.To(d.DType), b, t, h, channel, exist)
-
-	acc = over([][]int{wide, {}}, func(column *Tile, acc []*Tile) []*Tile {
-		R := state(leaving, column)
-		next := []*Tile{d.dotAdd(acc[0], row(written, column), R.T()), acc[1]}
-		if d.Decays {
-			next[1] = acc[1].Add(state(entry, column).To(F32).Mul(R.To(F32)).Sum(1).Sum(0))
-		}
-		return next
-	})
-	dK := scaled(acc[0], w)
-	if d.Rated {
-		dβ = dβ.Add(inner(K, dK))
-		dK = dK.Mul(β.Col())
-		dRate.StoreIf(exist, dβ, b, t, h)
-	}
-	if d.Decays {
-		KdK := inner(K, dK)
-		RS := acc[1].Mul(total.total().Exp()).Add(KdK.Sum(0)) // <R, S'>
-		dG = dG.Sub(KdK).Add(r.Equal(d.C-1).Where(RS, 0))
-	}
-	dK = d.dotAdd(dK, P.T(), Q)
 	if d.Erases {
 		N = N.To(d.DType)
-		dK = d.dotAdd(dK, N.T(), E)
-		dE := scaled(over([][]int{wide}, func(column *Tile, acc []*Tile) []*Tile {
-			return []*Tile{d.dotAdd(acc[0], row(dWrite, column), state(entry, column).T())}
-		})[0], γ).Neg()
-		if d.Decays {
-			dG = dG.Add(inner(E, dE))
-		}
-		if d.Shared {
-			dK = d.dotAdd(dK.Add(dE), N, K)
-		} else {
-			setRows(dErase, d.dotAdd(dE, N, K).To(d.DType), b, t, h, channel, exist)
-		}
 	}
-	setRows(dKeys, dK.To(d.DType), b, t, h, channel, exist)
+
+	// what they have to do with the states on entry and at the end
+	acc := over(d.K, channels, []*Tile{dβ, dG, zeros()}, func(channel *Tile, carry []*Tile) []*Tile {
+		dβ, dG, RS := carry[0], carry[1], carry[2]
+		none := []*Tile{zeros(d.C, channels), zeros(d.C, channels), zeros(d.C, channels), zeros()}
+		acc := over(d.V, columns, none, func(column *Tile, acc []*Tile) []*Tile {
+			S, R := entry.Load(b, h, c, channel.Col(), column.Row()), leaving.Load(b, h, c, channel.Col(), column.Row())
+			dQ, dK, dE, RS := acc[0], acc[1], acc[2], acc[3]
+			dQ = d.dotAdd(dQ, row(dOut, column), S.T())
+			dK = d.dotAdd(dK, row(written, column), R.T())
+			if d.Erases {
+				dE = d.dotAdd(dE, row(dWrite, column), S.T())
+			}
+			if d.Decays {
+				RS = RS.Add(inner(S, R.To(F32)).Sum(0))
+			}
+			return []*Tile{dQ, dK, dE, RS}
+		})
+		dQ, dK, dE := scaled(acc[0], γ), scaled(acc[1], w), scaled(acc[2], γ).Neg()
+		Q, K := row(query, channel), row(keys, channel)
+		if d.Rated {
+			dβ = dβ.Add(inner(K, dK))
+			dK = dK.Mul(β.Col())
+		}
+		if d.Decays {
+			KdK := inner(K, dK)
+			dG = dG.Add(inner(Q, dQ)).Sub(KdK)
+			RS = RS.Add(acc[3].Mul(end)).Add(KdK.Sum(0)) // <R, S'>
+		}
+		setRows(dQuery, d.dotAdd(dQ, P, K).To(d.DType), b, t, h, channel, exist)
+		dK = d.dotAdd(dK, P.T(), Q)
+		if d.Erases {
+			E := row(eraser, channel)
+			if d.Decays {
+				dG = dG.Add(inner(E, dE))
+			}
+			dK = d.dotAdd(dK, N.T(), E)
+			dE = d.dotAdd(dE, N, K)
+			if d.Shared {
+				dK = dK.Add(dE)
+			} else {
+				setRows(dErase, dE.To(d.DType), b, t, h, channel, exist)
+			}
+		}
+		setRows(dKeys, dK.To(d.DType), b, t, h, channel, exist)
+		return []*Tile{dβ, dG, RS}
+	})
+	if d.Rated {
+		dRate.StoreIf(exist, acc[0], b, t, h)
+	}
 	if d.Decays {
-		dDecay.StoreIf(exist, dG.CumSum(0, true), b, t, h)
+		dDecay.StoreIf(exist, acc[1].Add(r.Equal(d.C-1).Where(acc[2], 0)).CumSum(0, true), b, t, h)
 	}
 	return k
 }
@@ -275,5 +295,12 @@ func (d Delta) Backward(seen bool) *Function {
 	if d.Rated {
 		in, out = append(in, "rate"), append(out, "drate")
 	}
-	return newFunction(name, in, out, d.reverse(seen), d.local())
+	var ks []*Kernel
+	if d.cut() {
+		if d.Erases {
+			in = append(in, "maps")
+		}
+		ks = []*Kernel{d.reverse(seen, true), d.joinBack()}
+	}
+	return newFunction(name, in, out, append(ks, d.reverse(seen, false), d.local())...)
 }

@@ -4,50 +4,88 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// forward walks through the chunks of a head; with saves it keeps the state on
-// entry of each chunk, which the gradient reads.
-func (d Delta) forward(saves bool) *Kernel {
-	k := New(d.name("forward"), d.Plan.Warps, d.Plan.Stages, d.V/d.columns(), d.B*d.H)
-	query, keys := d.keys(k, "q"), d.keys(k, "k")
+// walk says what a program makes on its way through the chunks of a segment.
+type walk int
+
+const (
+	outputs walk = iota // o and y, from the state on entry of the segment
+	keeping             // and the states on entry of each chunk, which the gradient reads
+	mapping             // what the segment does to a state
+)
+
+// forward walks through the chunks of a head.
+func (d Delta) forward(what walk) *Kernel {
+	name, width, wide := "forward", d.V, d.columns()
+	if what == mapping {
+		name, width = "maps", d.mapsDims()[4]
+		if d.Erases {
+			wide = min(wide, d.K)
+		}
+	}
+	k := New(d.name(name), d.Plan.Warps, d.Plan.Stages, width/wide, d.B*d.H*d.segments())
+	keys := d.keys(k, "k")
 	write := d.values(k, "z")
-	first := k.In("first", F32, d.stateDims()...)
-	var inverse *Memory
+	var query, first, inverse *Memory
+	if what != mapping {
+		query = d.keys(k, "q")
+		first = k.In(d.start(), F32, d.startDims()...)
+	}
 	if d.Erases {
 		inverse = k.In("inverse", d.DType, d.inverseDims()...)
 	}
 	erase, rate, sums := d.gates(k)
-	output := k.Out("o", d.DType, d.B, d.T, d.H, d.V)
-	last := k.Out("last", F32, d.stateDims()...)
-	written := k.Out("y", d.DType, d.B, d.T, d.H, d.V)
-	var entry *Memory
-	if saves {
+	var output, last, written, entry *Memory
+	if what == mapping {
+		last = k.Out("maps", F32, d.mapsDims()...)
+	} else {
+		output, written = k.Out("o", d.DType, d.B, d.T, d.H, d.V), k.Out("y", d.DType, d.B, d.T, d.H, d.V)
+		if !d.cut() {
+			last = k.Out("last", F32, d.stateDims()...)
+		}
+	}
+	if what == keeping {
 		entry = k.Out("entry", d.DType, d.entryDims()...)
 	}
 
-	b, h := d.head(k, 1)
+	b, h, segment := d.segment(k, 1)
 	r, channel := k.Range(d.C), k.Range(d.K)
-	column := k.Program(0).Mul(d.columns()).Add(k.Range(d.columns()))
-	S := first.Load(b, h, channel.Col(), column.Row())
-	S = k.For(d.chunks(), d.Plan.Stages, []*Tile{S}, func(c *Tile, carry []*Tile) []*Tile {
+	column := k.Program(0).Mul(wide).Add(k.Range(wide))
+	var S, writes *Tile
+	if what != mapping {
+		S = first.Load(d.startAt(b, h, segment, channel.Col(), column.Row())...)
+	} else {
+		S = channel.Col().Equal(column.Row().Sub(d.V)).Where(k.Full(F32, 1), 0)
+		writes = column.Less(d.V)
+	}
+	S = k.For(d.chunks()/d.segments(), d.Plan.Stages, []*Tile{S}, func(turn *Tile, carry []*Tile) []*Tile {
 		S, s := carry[0], carry[0].To(d.DType)
+		c := segment.Mul(d.chunks() / d.segments()).Add(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
-		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
-		Z := rows(write, b, t, h, column, exist)
-		P := d.dot(Q, K.T())
+		K := rows(keys, b, t, h, channel, exist)
+		var P, Q, γ, y *Tile
 		var G, total sum
-		var γ *Tile
 		if d.Decays {
 			G, total = d.loadSum(sums, b, h, c, r), d.loadSum(sums, b, h, c, d.C-1)
 			γ = G.total().Exp().Col()
-			P = P.Mul(decay(k, G, G, 0))
-		} else {
-			P = r.Col().AtLeast(r.Row()).Where(P, 0)
 		}
-		if saves {
+		if what != mapping {
+			Q = rows(query, b, t, h, channel, exist)
+			P = d.dot(Q, K.T())
+			if d.Decays {
+				P = P.Mul(decay(k, G, G, 0))
+			} else {
+				P = r.Col().AtLeast(r.Row()).Where(P, 0)
+			}
+		}
+		if what == keeping {
 			entry.Store(s, b, h, c, channel.Col(), column.Row())
 		}
 
-		y := Z.To(F32)
+		if what != mapping {
+			y = rows(write, b, t, h, column, exist).To(F32)
+		} else {
+			y = write.LoadIf(both(writes.Row(), col(exist)), b, t.Col(), h, column.Row()).To(F32)
+		}
 		if d.Erases {
 			A, E := inverse.Load(b, h, c, r.Col(), r.Row()), K
 			if !d.Shared {
@@ -55,25 +93,34 @@ func (d Delta) forward(saves bool) *Kernel {
 			}
 			y = d.dot(A, y.Sub(scaled(d.dot(E, s), γ)))
 		}
-		setRows(written, y.To(d.DType), b, t, h, column, exist)
+		if what != mapping {
+			setRows(written, y.To(d.DType), b, t, h, column, exist)
+		}
 		u := y
 		if d.Rated {
 			u = y.Mul(rate.LoadIf(exist, b, t, h).Col())
 		}
-		o := d.dotAdd(scaled(d.dot(Q, s), γ), P, u)
-		setRows(output, o.To(d.DType), b, t, h, column, exist)
+		if what != mapping {
+			o := d.dotAdd(scaled(d.dot(Q, s), γ), P, u)
+			setRows(output, o.To(d.DType), b, t, h, column, exist)
+		}
 		if d.Decays {
 			S, u = S.Mul(total.total().Exp()), u.Mul(total.less(G).Exp().Col())
 		}
 		return []*Tile{d.dotAdd(S, K.T(), u)}
 	})[0]
-	last.Store(S, b, h, channel.Col(), column.Row())
+	switch {
+	case what == mapping:
+		last.Store(S, b, h, segment, channel.Col(), column.Row())
+	case !d.cut():
+		last.Store(S, b, h, channel.Col(), column.Row())
+	}
 	return k
 }
 
 // Forward is the whole forward pass: from q, k, z, first, and e, rate and g where
-// they are, to o, last, y and what the gradient reads: the inverses, the sums and
-// the states on entry of each chunk.
+// they are, to o, last, y and what the gradient reads: the inverses, the sums, the
+// states on entry of each chunk and the segments' maps.
 func (d Delta) Forward() *Function {
 	in, out := []string{"q", "k", "z", "first"}, []string{"o", "last", "y", "entry"}
 	var before []*Kernel
@@ -92,8 +139,11 @@ func (d Delta) Forward() *Function {
 	if d.Rated {
 		in = append(in, "rate")
 	}
-	f := newFunction(d.name("delta_forward"), in, out, append(before, d.forward(true))...)
-	f.reader, f.lean = d.name("delta_backward"), append(before[:len(before):len(before)], d.forward(false))
+	if d.cut() {
+		out, before = append(out, "maps"), append(before, d.forward(mapping), d.join())
+	}
+	f := newFunction(d.name("delta_forward"), in, out, append(before, d.forward(keeping))...)
+	f.reader, f.lean = d.name("delta_backward"), append(before[:len(before):len(before)], d.forward(outputs))
 	return f
 }
 

@@ -30,7 +30,6 @@ func NewDelta(B, T, H, K, V int, dtype dtypes.DType, parts Parts) (Delta, error)
 	default:
 		return d, fmt.Errorf("kernels: delta: %s: must be bfloat16 or float32", dtype)
 	}
-	d.Plan = plan(K, d.DType)
 	widths := []int{16, 32, 64, 128, 256}
 	if d.DType == triton.F32 {
 		widths = widths[:4] // a chunk of wider ones does not fit a multiprocessor
@@ -38,9 +37,10 @@ func NewDelta(B, T, H, K, V int, dtype dtypes.DType, parts Parts) (Delta, error)
 	if !slices.Contains(widths, K) || !slices.Contains(widths, V) {
 		return d, fmt.Errorf("kernels: delta: key width %d, value width %d: must be among %v for %s", K, V, widths, dtype)
 	}
+	d.Plan = d.plan()
 	tokens := d.chunks() * d.C
-	if n := B * H * max(tokens*max(K, V), d.chunks()*K*V); n > math.MaxInt32 || B*H > 65535 {
-		return d, fmt.Errorf("kernels: delta: B=%d T=%d H=%d K=%d V=%d: an array would have 2^31 numbers or more, or there are more than 65535 heads", B, T, H, K, V)
+	if n := B * H * max(tokens*max(K, V), d.chunks()*K*V); n > math.MaxInt32 || B*H*d.segments() > 65535 {
+		return d, fmt.Errorf("kernels: delta: B=%d T=%d H=%d K=%d V=%d: an array would have 2^31 numbers or more, or there are more than 65535 heads and segments", B, T, H, K, V)
 	}
 	return d, nil
 }

@@ -147,7 +147,7 @@ func (p problem) compare(t *testing.T, name string, got, want []float64, limit f
 }
 
 // small is a plan in which a head has several programs.
-var small = kernels.Plan{Columns: 16, Warps: 4, Stages: 2, LocalWarps: 4}
+var small = kernels.Plan{Columns: 16, Warps: 4, Stages: 2, LocalWarps: 4, LocalChannels: 16, LocalColumns: 16}
 
 // TestDelta compares forward and backward with the float64 recurrence.
 func TestDelta(t *testing.T) {
@@ -157,9 +157,10 @@ func TestDelta(t *testing.T) {
 			{Erases: true, Decays: true}, {Erases: true}, {Decays: true}, {},
 			{Erases: true, Shared: true, Rated: true, Decays: true}, {Erases: true, Rated: true}, {Rated: true, Decays: true}, {Erases: true, Shared: true},
 		} {
-			for j, c := range []struct{ T, K, V, C int }{{64, 16, 16, 64}, {37, 32, 16, 16}, {48, 16, 32, 16}, {100, 16, 16, 64}} {
-				if i%2 == j/2 || dtype == triton.F32 { // all lengths, and all parts with two of them
+			for j, c := range []struct{ T, K, V, C, segments int }{{64, 16, 16, 64, 1}, {37, 32, 16, 16, 2}, {48, 16, 32, 16, 1}, {100, 16, 16, 16, 4}, {100, 16, 16, 64, 2}} {
+				if i%2 == j/2%2 || dtype == triton.F32 { // all lengths, and all parts with two of them
 					d := kernels.Delta{B: 1, T: c.T, H: 2, K: c.K, V: c.V, C: c.C, DType: dtype, Parts: parts, Plan: small}
+					d.Plan.Segments = c.segments
 					newProblem(rng, d, 0.5).check(t, rng)
 				}
 			}

@@ -64,7 +64,10 @@ func TestRewrite(t *testing.T) {
 
 // The lean kernels give the same outputs as those that also serve the reader.
 func TestLean(t *testing.T) {
-	d := Delta{B: 1, T: 40, H: 2, K: 16, V: 32, C: 16, DType: triton.BF16, Parts: Parts{Erases: true, Decays: true, Rated: true}, Plan: plan(16, triton.BF16)}
+	d := Delta{B: 1, T: 40, H: 2, K: 16, V: 32, C: 16, DType: triton.BF16, Parts: Parts{Erases: true, Decays: true, Rated: true}}
+	d.Plan = d.plan()
+	cut := d
+	cut.Plan.Segments = 2
 	scan := func(chunks int) *Function {
 		f, err := NewKalman(1, 40, 8, 4, chunks, dtypes.Float32, Kalman{Variance: true}, false)
 		if err != nil {
@@ -79,6 +82,7 @@ func TestLean(t *testing.T) {
 		sign   float32 // of the inputs
 	}{
 		{d.Forward(), []string{"o", "last", "y"}, "entry", -1},
+		{cut.Forward(), []string{"o", "last", "y"}, "entry", -1},
 		{scan(1), []string{"y", "y_var", "last_lambda", "last_eta"}, "kept_mean", 1},
 		{scan(3), []string{"y", "y_var", "last_lambda", "last_eta"}, "kept_mean", 1},
 	} {
