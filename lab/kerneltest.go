@@ -22,26 +22,29 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 	if !kernels.On(be) {
 		return nil
 	}
-	const B, T, H = 2, 150, 2
+	const B, H = 2, 2
 	rng := rand.New(rand.NewPCG(41, 42))
 	for _, p := range []struct {
 		name     string
+		T        int
 		width    int // of keys and values
 		decays   int
 		strength float64
 		erase    bool
 		change   func(a *delta.Arrays)
 	}{
-		{"delta rule", 64, 0, 0, true, nil},
-		{"delta rule by rates", 64, 0, 0, true, byRate},
-		{"delta by rates, a decay a head", 128, 1, 0.5, true, byRate},
-		{"delta by rates, strong decay", 64, 1, 20, true, byRate},
-		{"delta, a decay a head", 128, 1, 0.5, true, nil},
-		{"delta, wide heads", 256, 1, 0.5, true, nil},
-		{"delta, strong decay", 64, 1, 20, true, nil},
-		{"delta, one key, overwritten", 64, 0, 0, true, sameKeys},
-		{"additive", 64, 0, 0, false, nil},
-		{"additive, a decay a head", 128, 1, 0.5, false, nil},
+		{"delta rule", 150, 64, 0, 0, true, nil},
+		{"delta rule by rates", 150, 64, 0, 0, true, byRate},
+		{"delta by rates, a decay a head", 150, 128, 1, 0.5, true, byRate},
+		{"delta by rates, strong decay", 150, 64, 1, 20, true, byRate},
+		{"delta, a decay a head", 150, 128, 1, 0.5, true, nil},
+		{"delta, wide heads", 150, 256, 1, 0.5, true, nil},
+		{"delta, strong decay", 150, 64, 1, 20, true, nil},
+		{"delta, one key, overwritten", 150, 64, 0, 0, true, sameKeys},
+		{"delta by rates, a long sequence", 2100, 64, 1, 0.1, true, byRate}, // in segments
+		{"additive, a long sequence", 2100, 64, 1, 0.1, false, nil},
+		{"additive", 150, 64, 0, 0, false, nil},
+		{"additive, a decay a head", 150, 128, 1, 0.5, false, nil},
 	} {
 		for _, dtype := range []triton.DType{triton.BF16, triton.F32} {
 			if dtype == triton.F32 && p.width > 64 {
@@ -50,11 +53,11 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			a := delta.Random(rng, B, T, H, p.width, p.width, p.decays, p.strength, p.erase)
+			a := delta.Random(rng, B, p.T, H, p.width, p.width, p.decays, p.strength, p.erase)
 			if p.change != nil {
 				p.change(a)
 			}
-			n := B * T * H * p.width
+			n := B * p.T * H * p.width
 			random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
 			d := &delta.Result{O: random(n), State: random(B * H * p.width * p.width), U: random(n)}
 			for _, x := range [][]float64{a.Q, a.Key, a.Write, a.Erase, a.Rate, a.LogDecay, a.State, d.O, d.State, d.U} {

@@ -71,7 +71,7 @@ func (d Delta) plan() Plan {
 		// Segments cost two more walks, without outputs; the device holds busy programs.
 		const busy, fewest = 256, 8
 		p.Segments = 1
-		if n := d.B * d.H * (d.V + p.Columns - 1) / p.Columns; 4*n <= busy {
+		if n := d.B * d.H * max(1, d.V/p.Columns); 4*n <= busy {
 			p.Segments = max(1, min(busy/n, d.T/d.C/fewest))
 		}
 	}
