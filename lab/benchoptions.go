@@ -19,7 +19,7 @@ var benchOptions = option.Set{
 	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; bfloat16 ones of the recurrence also in the narrow form, which stores in bfloat16 what lies between products"},
 	{Name: "form", Kind: option.Word, Default: "all", Choices: []string{"all", "chosen", "recurrent", "chunk", "kernel", "loop", "tree", "levels"}, Help: "ways of evaluation: all but kernels, the one that is chosen by itself, or one kind"},
 	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths of the matrix recurrence"},
-	{Name: "plan", Kind: option.Word, Default: "", Help: "how kernels are cut: of delta columns, warps, stages, segments, of one-chunk programs warps, channels, columns and registers, registers of the inverse's, as 64,4,2,0,8,64,64,128,128; of filter channels, tokens read ahead, tokens of a turn, chunks, registers of the reverse pass, as 8,4,8,1,0; empty = the built-in choice"},
+	{Name: "plan", Kind: option.Word, Default: "", Help: "how kernels are cut: of delta columns, warps, stages, segments, of one-chunk programs warps, channels, columns and registers, registers of the inverse's, as 64,4,2,0,4,32,128,0,128; of filter channels, tokens read ahead, tokens of a turn, chunks, registers of the reverse pass, as 8,4,8,1,0; empty = the built-in choice"},
 	{Name: "pass", Kind: option.Word, Default: "both", Choices: []string{"both", "forward", "gradients"}, Help: "forward, with all gradients, or both"},
 	{Name: "mixers", Kind: option.Word, Default: "softmax,mamba2,gdn,kaczmarz", Help: "mixers with commas, or all"},
 	{Name: "model", Kind: option.Word, Default: "2x64", Help: "layers x width, as 2x256 or 12x768, with a SwiGLU of 8/3 the width"},

@@ -60,7 +60,7 @@ type Plan struct {
 // plan is what was found best on an H200; wider numbers and keys leave no
 // room for two chunks.
 func (d Delta) plan() Plan {
-	p := Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 8, LocalChannels: 64, LocalColumns: 64, LocalRegisters: 128, WithinRegisters: 128}
+	p := Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 4, LocalChannels: 32, LocalColumns: 128, WithinRegisters: 128}
 	if d.K > 128 || d.DType == F32 {
 		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalChannels: 32, LocalColumns: 32}
 	}
@@ -71,7 +71,7 @@ func (d Delta) plan() Plan {
 		// Segments cost two more walks, without outputs; the device holds busy programs.
 		const busy, fewest = 256, 8
 		p.Segments = 1
-		if n := d.B * d.H * max(1, d.V/p.Columns); 4*n <= busy {
+		if n := d.B * d.H * max(1, d.V/p.Columns); 4*n <= busy && d.K <= 128 {
 			p.Segments = max(1, min(busy/n, d.T/d.C/fewest))
 		}
 	}

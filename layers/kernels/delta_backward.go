@@ -131,8 +131,8 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 }
 
 // local makes the gradients of q, k, e, g and the rates, one program for each chunk
-// of a head. It takes channels and columns a slice at a time: two programs then fit
-// a multiprocessor.
+// of a head. It takes channels a slice at a time: two programs then fit a
+// multiprocessor, and slices are fetched while those before are worked on.
 func (d Delta) local() *Kernel {
 	k := New(d.name("local"), d.Plan.LocalWarps, d.Plan.Stages, d.chunks(), d.B*d.H)
 	k.Registers = d.Plan.LocalRegisters
@@ -164,24 +164,44 @@ func (d Delta) local() *Kernel {
 	b, h := d.head(k, 1)
 	r := k.Range(d.C)
 	t, exist := d.tokens(k, c, 0, d.C)
-	row := func(m *Memory, columns *Tile) *Tile { return rows(m, b, t, h, columns, exist) }
 	zeros := func(dims ...int) *Tile { return k.Full(F32, 0, dims...) }
 	inner := func(x, y *Tile) *Tile { return x.To(F32).Mul(y).Sum(1) }
-	// over takes n channels or columns a slice at a time.
-	over := func(n, slice int, carry []*Tile, body func(x *Tile, carry []*Tile) []*Tile) []*Tile {
-		return k.For(n/slice, d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
-			return body(turn.Mul(slice).Add(k.Range(slice)), carry)
+	wide := min(d.Plan.LocalChannels, d.K)
+	columns := d.localColumns(k, func(column *Tile) (dO, y, dZ *Tile) {
+		if d.Erases {
+			dZ = rows(dWrite, b, t, h, column, exist)
+		}
+		return rows(dOut, b, t, h, column, exist), rows(written, b, t, h, column, exist), dZ
+	})
+	// over takes the channels a slice at a time.
+	over := func(carry []*Tile, body func(channel *Tile, row func(m *Memory) *Tile, carry []*Tile) []*Tile) []*Tile {
+		return k.For(d.K/wide, d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
+			channel := turn.Mul(wide).Add(k.Range(wide))
+			return body(channel, func(m *Memory) *Tile { return rows(m, b, t, h, channel, exist) }, carry)
 		})
-	}
-	channels, columns := min(d.Plan.LocalChannels, d.K), min(d.Plan.LocalColumns, d.V)
-	// pairs is x yᵀ.
-	pairs := func(n, slice int, x, y *Memory) *Tile {
-		return over(n, slice, []*Tile{zeros(d.C, d.C)}, func(at *Tile, acc []*Tile) []*Tile {
-			return []*Tile{d.dotAdd(acc[0], row(x, at), row(y, at).T())}
-		})[0]
 	}
 
 	// what tokens of the chunk do to each other
+	pairs := columns([]*Tile{zeros(d.C, d.C), zeros(d.C, d.C)}, func(_, dO, y, dZ *Tile, acc []*Tile) []*Tile {
+		P, N := d.dotAdd(acc[0], dO, y.T()), acc[1]
+		if d.Erases {
+			N = d.dotAdd(N, dZ, y.T())
+		}
+		return []*Tile{P, N}
+	})
+	P, N := pairs[0], pairs[1] // p and t above
+	var QK, EK *Tile
+	if d.Rated || d.Decays {
+		products := over([]*Tile{zeros(d.C, d.C), zeros(d.C, d.C)}, func(_ *Tile, row func(m *Memory) *Tile, acc []*Tile) []*Tile {
+			K := row(keys).T()
+			QK, EK := d.dotAdd(acc[0], row(query), K), acc[1]
+			if d.Erases {
+				EK = d.dotAdd(EK, row(eraser), K)
+			}
+			return []*Tile{QK, EK}
+		})
+		QK, EK = products[0], products[1]
+	}
 	earlier := r.Col().AtLeast(r.Row().Add(1))
 	var γ, w, end, D, β *Tile
 	if d.Decays {
@@ -191,53 +211,41 @@ func (d Delta) local() *Kernel {
 	} else {
 		D = r.Col().AtLeast(r.Row()).Where(k.Full(F32, 1), 0)
 	}
-	P := pairs(d.V, columns, dOut, written).Mul(D)
-	var N, m *Tile // t and m above
-	if d.Rated || d.Decays {
-		m = P.Mul(pairs(d.K, channels, query, keys))
-	}
-	if d.Erases {
-		N = earlier.Where(pairs(d.V, columns, dWrite, written).Mul(D).Neg(), 0)
-		if m != nil {
-			m = m.Add(N.Mul(pairs(d.K, channels, eraser, keys)))
+	P, N = P.Mul(D), earlier.Where(N.Mul(D).Neg(), 0)
+	dβ, dG := zeros(d.C), zeros(d.C)
+	var m *Tile
+	if QK != nil {
+		m = P.Mul(QK)
+		if d.Erases {
+			m = m.Add(N.Mul(EK))
 		}
 	}
-	dβ, dG := zeros(d.C), zeros(d.C)
 	if d.Rated {
 		dβ, β = m.Sum(0), rate.LoadIf(exist, b, t, h)
-		m, P = m.Mul(β.Row()), P.Mul(β.Row())
-		if d.Erases {
-			N = N.Mul(β.Row())
-		}
+		m, P, N = m.Mul(β.Row()), P.Mul(β.Row()), N.Mul(β.Row())
 	}
 	if d.Decays {
 		m = earlier.Where(m, 0)
 		dG = m.Sum(1).Sub(m.Sum(0))
 	}
-	P = P.To(d.DType)
-	if d.Erases {
-		N = N.To(d.DType)
-	}
+	P, N = P.To(d.DType), N.To(d.DType)
 
 	// what they have to do with the states on entry and at the end
-	acc := over(d.K, channels, []*Tile{dβ, dG, zeros()}, func(channel *Tile, carry []*Tile) []*Tile {
+	acc := over([]*Tile{dβ, dG, zeros()}, func(channel *Tile, row func(m *Memory) *Tile, carry []*Tile) []*Tile {
 		dβ, dG, RS := carry[0], carry[1], carry[2]
-		none := []*Tile{zeros(d.C, channels), zeros(d.C, channels), zeros(d.C, channels), zeros()}
-		acc := over(d.V, columns, none, func(column *Tile, acc []*Tile) []*Tile {
+		acc := columns([]*Tile{zeros(d.C, wide), zeros(d.C, wide), zeros(d.C, wide), zeros(wide)}, func(column, dO, y, dZ *Tile, acc []*Tile) []*Tile {
 			S, R := entry.Load(b, h, c, channel.Col(), column.Row()), leaving.Load(b, h, c, channel.Col(), column.Row())
-			dQ, dK, dE, RS := acc[0], acc[1], acc[2], acc[3]
-			dQ = d.dotAdd(dQ, row(dOut, column), S.T())
-			dK = d.dotAdd(dK, row(written, column), R.T())
+			dQ, dK, dE, RS := d.dotAdd(acc[0], dO, S.T()), d.dotAdd(acc[1], y, R.T()), acc[2], acc[3]
 			if d.Erases {
-				dE = d.dotAdd(dE, row(dWrite, column), S.T())
+				dE = d.dotAdd(dE, dZ, S.T())
 			}
 			if d.Decays {
-				RS = RS.Add(inner(S, R.To(F32)).Sum(0))
+				RS = RS.Add(inner(S, R.To(F32)))
 			}
 			return []*Tile{dQ, dK, dE, RS}
 		})
 		dQ, dK, dE := scaled(acc[0], γ), scaled(acc[1], w), scaled(acc[2], γ).Neg()
-		Q, K := row(query, channel), row(keys, channel)
+		Q, K := row(query), row(keys)
 		if d.Rated {
 			dβ = dβ.Add(inner(K, dK))
 			dK = dK.Mul(β.Col())
@@ -245,12 +253,12 @@ func (d Delta) local() *Kernel {
 		if d.Decays {
 			KdK := inner(K, dK)
 			dG = dG.Add(inner(Q, dQ)).Sub(KdK)
-			RS = RS.Add(acc[3].Mul(end)).Add(KdK.Sum(0)) // <R, S'>
+			RS = RS.Add(acc[3].Sum(0).Mul(end)).Add(KdK.Sum(0)) // <R, S'>
 		}
 		setRows(dQuery, d.dotAdd(dQ, P, K).To(d.DType), b, t, h, channel, exist)
 		dK = d.dotAdd(dK, P.T(), Q)
 		if d.Erases {
-			E := row(eraser, channel)
+			E := row(eraser)
 			if d.Decays {
 				dG = dG.Add(inner(E, dE))
 			}
@@ -272,6 +280,26 @@ func (d Delta) local() *Kernel {
 		dDecay.StoreIf(exist, acc[1].Add(r.Equal(d.C-1).Where(acc[2], 0)).CumSum(0, true), b, t, h)
 	}
 	return k
+}
+
+// localColumns returns a walk over the columns of v that adds up tiles. All of them
+// are read once where they are few enough, else a slice at a time and again in each
+// walk.
+func (d Delta) localColumns(k *Kernel, read func(column *Tile) (dO, y, dZ *Tile)) func(acc []*Tile, body func(column, dO, y, dZ *Tile, acc []*Tile) []*Tile) []*Tile {
+	type add = func(column, dO, y, dZ *Tile, acc []*Tile) []*Tile
+	slice := min(d.Plan.LocalColumns, d.V)
+	if slice == d.V {
+		column := k.Range(d.V)
+		dO, y, dZ := read(column)
+		return func(acc []*Tile, body add) []*Tile { return body(column, dO, y, dZ, acc) }
+	}
+	return func(acc []*Tile, body add) []*Tile {
+		return k.For(d.V/slice, d.Plan.Stages, acc, func(turn *Tile, acc []*Tile) []*Tile {
+			column := turn.Mul(slice).Add(k.Range(slice))
+			dO, y, dZ := read(column)
+			return body(column, dO, y, dZ, acc)
+		})
+	}
 }
 
 // Backward is the gradient of Forward, whose inputs and outputs it reads beside
