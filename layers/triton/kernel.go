@@ -106,7 +106,16 @@ func (k *Kernel) Full(dtype DType, value float64, dims ...int) *Tile {
 // carry given; it returns the last ones. The loads of the body are fetched up to
 // stages-1 turns ahead if their tiles feed products.
 func (k *Kernel) For(n, stages int, carry []*Tile, body func(i *Tile, carry []*Tile) []*Tile) []*Tile {
-	from, to, step := k.Full(I32, 0), k.Full(I32, float64(n)), k.Full(I32, 1)
+	return k.Loop(k.Full(I32, 0), k.Full(I32, float64(n)), stages, carry, body)
+}
+
+// Loop is For with i = from, from+1, ... to-1, which each program finds for itself;
+// there is no turn if to is at most from.
+func (k *Kernel) Loop(from, to *Tile, stages int, carry []*Tile, body func(i *Tile, carry []*Tile) []*Tile) []*Tile {
+	if from.dtype != I32 || to.dtype != I32 || len(from.dims)+len(to.dims) > 0 {
+		k.fail("a loop from %s to %s: both must be i32", from.ir(), to.ir())
+	}
+	step := k.Full(I32, 1)
 	i := k.tile(I32)
 	outs := make([]*Tile, len(carry))
 	within := make([]*Tile, len(carry))
@@ -140,8 +149,8 @@ func (k *Kernel) For(n, stages int, carry []*Tile, body func(i *Tile, carry []*T
 		end:  fmt.Sprintf("} {tt.num_stages = %d : i32}", stages),
 		run: func(m *machine) error {
 			m.move(within, carry)
-			for turn := range n {
-				m.ints(i)[0] = int32(turn)
+			for turn := m.ints(from)[0]; turn < m.ints(to)[0]; turn++ {
+				m.ints(i)[0] = turn
 				if err := m.block(inner); err != nil {
 					return err
 				}

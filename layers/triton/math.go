@@ -81,11 +81,17 @@ func (t *Tile) Neg() *Tile { return t.k.lift(0, t.dtype).Sub(t) }
 // Exp returns eᵗ.
 func (t *Tile) Exp() *Tile { return t.function("math.exp", math.Exp) }
 
+// Exp2 returns 2ᵗ, which a device has in one instruction.
+func (t *Tile) Exp2() *Tile { return t.function("math.exp2", math.Exp2) }
+
 // Sqrt returns √t.
 func (t *Tile) Sqrt() *Tile { return t.function("math.sqrt", math.Sqrt) }
 
 // Log returns ln t.
 func (t *Tile) Log() *Tile { return t.function("math.log", math.Log) }
+
+// Log2 returns log₂ t.
+func (t *Tile) Log2() *Tile { return t.function("math.log2", math.Log2) }
 
 // Abs returns |t|.
 func (t *Tile) Abs() *Tile { return t.function("math.absf", math.Abs) }

@@ -6,20 +6,25 @@ import (
 )
 
 // Sum adds up an axis, which disappears.
-func (t *Tile) Sum(axis int) *Tile {
+func (t *Tile) Sum(axis int) *Tile { return t.reduce(add, axis) }
+
+// Largest returns the maximum over an axis, which disappears.
+func (t *Tile) Largest(axis int) *Tile { return t.reduce(top, axis) }
+
+func (t *Tile) reduce(by binary, axis int) *Tile {
 	if t.dtype != F32 || axis < 0 || axis >= len(t.dims) {
-		t.k.fail("sum of axis %d of %s", axis, t.ir())
+		t.k.fail("%s of axis %d of %s", by.verb, axis, t.ir())
 	}
 	out := t.k.tile(F32, slices.Delete(slices.Clone(t.dims), axis, axis+1)...)
-	return t.k.fold(out, t, fmt.Sprintf("tt.reduce\"(%s) <{axis = %d : i32}>", t.name(), axis), "tt.reduce.return", func(m *machine) error {
+	return t.k.fold(by, out, t, fmt.Sprintf("tt.reduce\"(%s) <{axis = %d : i32}>", t.name(), axis), "tt.reduce.return", func(m *machine) error {
 		n, step := t.dims[axis], strides(t.dims)[axis]
 		x, y := m.floats(t), m.floats(out)
 		for i := range y {
-			at, sum := i/step*step*n+i%step, float32(0)
-			for j := range n {
-				sum += x[at+j*step]
+			at := i/step*step*n + i%step
+			y[i] = x[at]
+			for j := 1; j < n; j++ {
+				y[i] = by.f(y[i], x[at+j*step])
 			}
-			y[i] = sum
 		}
 		return nil
 	})
@@ -32,7 +37,7 @@ func (t *Tile) CumSum(axis int, reverse bool) *Tile {
 		t.k.fail("running sum of axis %d of %s", axis, t.ir())
 	}
 	out := t.k.tile(F32, t.dims...)
-	return t.k.fold(out, t, fmt.Sprintf("tt.scan\"(%s) <{axis = %d : i32, reverse = %t}>", t.name(), axis, reverse), "tt.scan.return", func(m *machine) error {
+	return t.k.fold(add, out, t, fmt.Sprintf("tt.scan\"(%s) <{axis = %d : i32, reverse = %t}>", t.name(), axis, reverse), "tt.scan.return", func(m *machine) error {
 		n, step := t.dims[axis], strides(t.dims)[axis]
 		x, y := m.floats(t), m.floats(out)
 		for i := range len(x) / n {
@@ -49,12 +54,12 @@ func (t *Tile) CumSum(axis int, reverse bool) *Tile {
 	})
 }
 
-// fold adds an operation with a region that adds two numbers.
-func (k *Kernel) fold(out, in *Tile, head, end string, run func(*machine) error) *Tile {
-	a, b, sum := k.tile(F32), k.tile(F32), k.tile(F32)
+// fold adds an operation with a region that makes one number of two.
+func (k *Kernel) fold(by binary, out, in *Tile, head, end string, run func(*machine) error) *Tile {
+	a, b, both := k.tile(F32), k.tile(F32), k.tile(F32)
 	region := &block{ops: []op{
-		{text: fmt.Sprintf("%s = arith.addf %s, %s : f32", sum.name(), a.name(), b.name())},
-		{text: fmt.Sprintf("%s %s : f32", end, sum.name())},
+		{text: fmt.Sprintf("%s = %s %s, %s : f32", both.name(), by.ir, a.name(), b.name())},
+		{text: fmt.Sprintf("%s %s : f32", end, both.name())},
 	}}
 	k.at.ops = append(k.at.ops, op{
 		text: fmt.Sprintf("%s = \"%s ({\n^bb0(%s: f32, %s: f32):", out.name(), head, a.name(), b.name()),

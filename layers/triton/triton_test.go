@@ -103,6 +103,8 @@ func TestShapesArePanics(t *testing.T) {
 		"a loop carries tensor<16xf32> as its tile 0, and its body returns tensor<16xbf16>": func(k *Kernel) {
 			k.For(2, 1, []*Tile{k.Full(F32, 0, 16)}, func(_ *Tile, c []*Tile) []*Tile { return []*Tile{c[0].To(BF16)} })
 		},
+		"a loop from i32 to tensor<16xi32>: both must be i32": func(k *Kernel) { k.Loop(k.Program(0), k.Range(16), 1, nil, nil) },
+		"maximum of axis 2 of tensor<16x16xf32>":              func(k *Kernel) { k.Full(F32, 0, 16, 16).Largest(2) },
 		"argument x, which is read, comes after y, which is written: a launch passes operands, then results": func(k *Kernel) {
 			k.Out("y", F32, 16)
 			k.In("x", F32, 16)
@@ -151,6 +153,10 @@ func TestShapesOfTiles(t *testing.T) {
 		{"reshape", func(x *Tile) *Tile { return x.Reshape(4, 2).T() }, []float32{1, 3, 5, 7, 2, 4, 6, 8}},
 		{"sum of rows", func(x *Tile) *Tile { return x.Sum(1) }, []float32{10, 26}},
 		{"sum of columns", func(x *Tile) *Tile { return x.Sum(0) }, []float32{6, 8, 10, 12}},
+		{"largest of rows", func(x *Tile) *Tile { return x.Sub(9).Largest(1) }, []float32{-5, -1}},
+		{"largest of columns", func(x *Tile) *Tile { return x.Mul(x.Sub(5)).Largest(0) }, []float32{0, 6, 14, 24}},
+		{"powers of two", func(x *Tile) *Tile { return x.Sub(4).Exp2() }, []float32{0.125, 0.25, 0.5, 1, 2, 4, 8, 16}},
+		{"logarithms to base 2", func(x *Tile) *Tile { return x.Mul(2).Log2() }, []float32{1, 2, 2.5849625, 3, 3.321928, 3.5849625, 3.807355, 4}},
 		{"running sum", func(x *Tile) *Tile { return x.CumSum(1, false) }, []float32{1, 3, 6, 10, 5, 11, 18, 26}},
 		{"running sum from the end", func(x *Tile) *Tile { return x.CumSum(0, true) }, []float32{6, 8, 10, 12, 5, 6, 7, 8}},
 		{"broadcast", func(x *Tile) *Tile { return x.Sub(x.Sum(1).Col()) }, []float32{-9, -8, -7, -6, -21, -20, -19, -18}},
@@ -167,6 +173,26 @@ func TestShapesOfTiles(t *testing.T) {
 				t.Errorf("%s: %v, expected %v", c.name, got, c.want)
 				break
 			}
+		}
+	}
+}
+
+// A program finds the bounds of a loop itself, and there may be no turn.
+func TestLoop(t *testing.T) {
+	k := New("rows", 1, 1, 5)
+	y := k.Out("y", F32, 5)
+	p := k.Program(0)
+	sum := k.Loop(p, p.Mul(p).Sub(3), 1, []*Tile{k.Full(F32, 100)}, func(i *Tile, c []*Tile) []*Tile {
+		return []*Tile{c[0].Add(i.To(F32))}
+	})[0]
+	y.Store(sum, p)
+	b := NewBuffer(F32, 5)
+	if err := k.Run(b); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float32{100, 100, 100, 100 + 3 + 4 + 5, 100 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11 + 12} {
+		if b.Values[i] != want {
+			t.Errorf("program %d: %g, expected %g", i, b.Values[i], want)
 		}
 	}
 }
