@@ -27,7 +27,7 @@ var Registry = []Entry{
 			triton.F32:  {Value: 2e-5, Gradient: 2e-4},
 		},
 	},
-	kalmanEntry, affineEntry,
+	kalmanEntry, affineEntry, attentionEntry,
 }
 
 // Find returns the entry of an operation.

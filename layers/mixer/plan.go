@@ -1,6 +1,7 @@
 package mixer
 
 import (
+	"github.com/kalmarz/kalmarz/layers/attention"
 	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/scan"
 )
@@ -18,4 +19,10 @@ func Plan(f delta.Form, T int) scan.Plan {
 		return scan.Plan{Chunks: max(1, T/f.Chunk)}
 	}
 	return scan.Plan{}
+}
+
+// attentionForm is Plan for softmax attention, which has neither tokens to loop over
+// nor chunks: a recurrence pinned to one of these pins it to the graph form.
+func attentionForm(f delta.Form) attention.Form {
+	return attention.Form{Kernel: f.Kernel, AllPairs: f.Recurrent || f.Chunk > 0}
 }

@@ -1,9 +1,9 @@
 package mixer
 
-// Softmax attention, arXiv 1706.03762: o_t = Σ_{s<=t} softmax_s(q_t·k_s/√K) v_s,
-// with rotary positions or none, an optional window (keys in (t-w, t]), fewer
-// key than query heads (arXiv 2305.13245), optional RMSNorm on queries and keys
-// and an optional output gate.
+// Softmax attention, arXiv 1706.03762: o_t = Σ_{s<=t} softmax_s(q_t·k_s/√K) v_s
+// (package attention), with rotary positions or none, an optional window (keys in
+// (t-w, t]), fewer key than query heads (arXiv 2305.13245), optional RMSNorm on
+// queries and keys and an optional output gate.
 //
 // The cache holds the last L keys and values, newest last, so that its shape is
 // fixed and no write needs a place that is known only when it runs; the first
@@ -14,7 +14,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"github.com/kalmarz/kalmarz/layers/grad"
+	"github.com/kalmarz/kalmarz/layers/attention"
 	"github.com/kalmarz/kalmarz/layers/option"
 )
 
@@ -62,7 +62,7 @@ func (l *softmax) Slots(length int) []Slot {
 }
 
 func (l *softmax) Apply(c *Context, x *Node) *Node {
-	B, T := x.Shape().Dim(0), x.Shape().Dim(1)
+	T := x.Shape().Dim(1)
 	q := Heads(c.Linear("q_proj", x, l.heads*l.dk, false), l.heads)
 	k := Heads(c.Linear("k_proj", x, l.kv*l.dk, false), l.kv)
 	v := c.value(Heads(c.Linear("v_proj", x, l.kv*l.dk, false), l.kv))
@@ -76,15 +76,11 @@ func (l *softmax) Apply(c *Context, x *Node) *Node {
 		q, k = Rotate(q, t, theta), Rotate(k, t, theta)
 	}
 	k, v = l.remember(c, "k", k), l.remember(c, "v", v)
-	S := k.Shape().Dim(1)
-
-	scores := grad.BMMNT(flatHeads(Scale(q)), flatHeads(Share(k, l.heads/l.kv))) // [BH,T,S]
-	scores = Reshape(grad.Wide(scores), B, l.heads, T, S)
-	scores = Where(BroadcastToDims(l.visible(filled, T, S), B, l.heads, T, S), scores, ConstAs(scores, -1e30))
-	p := ConvertDType(Softmax(scores), x.DType())
-	o := grad.BMM(Reshape(p, B*l.heads, T, S), flatHeads(Share(v, l.heads/l.kv)))
-	o = TransposeAllAxes(Reshape(o, B, l.heads, T, l.dk), 0, 2, 1, 3)
-	y := Merge(o)
+	in := attention.Inputs{Q: q, K: k, V: v, Window: l.window}
+	if !c.Fresh() {
+		in.First = AddScalar(Neg(filled), float64(k.Shape().Dim(1)-T))
+	}
+	y := Merge(attention.Run(in, attentionForm(c.Form)))
 	if l.o.Bool("gate") {
 		y = Mul(y, Sigmoid(c.Linear("g_proj", x, l.heads*l.dk, false)))
 	}
@@ -116,27 +112,4 @@ func (c *Context) room(name string) int {
 		}
 	}
 	return 0
-}
-
-// visible tells which of S rows, the last T of them new, each new token may
-// see, when filled [B] tokens came before: [B,1,T,S].
-func (l *softmax) visible(filled *Node, T, S int) *Node {
-	g := filled.Graph()
-	shape := shapeLike(filled, 1, 1, T, S)
-	row := Iota(g, shape, 3)
-	own := AddScalar(Iota(g, shape, 2), float64(S-T)) // the token's own row
-	seen := LessOrEqual(row, own)
-	if l.window > 0 {
-		seen = And(seen, GreaterThan(row, AddScalar(own, -float64(l.window))))
-	}
-	first := AddScalar(Neg(filled), float64(S-T)) // rows before it are empty
-	B := filled.Shape().Dim(0)
-	all := []int{B, 1, T, S}
-	return And(BroadcastToDims(seen, all...), GreaterOrEqual(BroadcastToDims(row, all...), BroadcastToDims(Reshape(first, B, 1, 1, 1), all...)))
-}
-
-// flatHeads turns [B,T,H,D] into [BH,T,D].
-func flatHeads(x *Node) *Node {
-	d := x.Shape().Dimensions
-	return Reshape(TransposeAllAxes(x, 0, 2, 1, 3), d[0]*d[2], d[1], d[3])
 }

@@ -4,12 +4,17 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	"github.com/gomlx/gomlx/ml/model"
 
+	"github.com/kalmarz/kalmarz/layers/attention"
 	"github.com/kalmarz/kalmarz/layers/check"
+	"github.com/kalmarz/kalmarz/layers/delta"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/param"
 )
@@ -98,6 +103,73 @@ func TestSoftmaxEqualsThePlainLoop(t *testing.T) {
 			want := plainSoftmax(x.Values[b*T*width:(b+1)*T*width], T, width, heads, kv, dk, seen, 100, w)
 			if e := check.RelErr(got[b*T*width:(b+1)*T*width], want); !(e < 1e-13) {
 				t.Errorf("window %s, row %d: relative error %.2g", window, b, e)
+			}
+		}
+	}
+}
+
+// Asked for, kernels take whole sequences, padded ones too, and leave what reads a
+// cache to the graph form. In their place the graph form is called here.
+func TestSoftmaxAsksForKernels(t *testing.T) {
+	const T = 9
+	be, err := compute.NewWithConfig("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer be.Finalize()
+	l, err := mixer.New("softmax", width, map[string]string{"heads": "4", "kv_heads": "2", "dk": "16", "window": "4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	kernels.Use(be, func(f *kernels.Function, xs []*Node) []*Node {
+		calls++
+		o := attention.Run(attention.Inputs{Q: xs[0], K: xs[1], V: xs[2], Window: 4}, attention.Form{AllPairs: true})
+		logs := f.Out[1].Dims
+		return []*Node{o, Zeros(o.Graph(), shapes.Make(o.DType(), logs...))}
+	})
+	defer kernels.Forget(be)
+	set := param.NewSet(dtypes.Float32, 9, nil)
+	x := input(T)
+	run := func(form delta.Form, apply func(c mixer.Context, x *Node) *Node) ([]float32, int) {
+		calls = 0
+		exec := model.MustNewExec(be, set.Store, func(_ *model.Scope, x *Node) *Node {
+			return apply(mixer.Context{Scope: set.At(x.Graph()), Form: form}, ConvertDType(x, dtypes.Float32))
+		})
+		defer exec.Finalize()
+		out, err := exec.Call1(x.Tensor())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tensors.MustCopyFlatData[float32](out), calls
+	}
+	for _, c := range []struct {
+		name  string
+		calls int
+		apply func(c mixer.Context, x *Node) *Node
+	}{
+		{"whole", 1, func(c mixer.Context, x *Node) *Node {
+			y, _ := mixer.Apply(l, c, x, nil)
+			return y
+		}},
+		{"padded", 1, func(c mixer.Context, x *Node) *Node {
+			mask := ConvertDType(NotEqual(Iota(x.Graph(), shapes.Make(dtypes.Int32, 2, T), 1), Const(x.Graph(), int32(3))), x.DType())
+			return mixer.ApplyPadded(l, c, x, mask)
+		}},
+		{"in two pieces", 1, func(c mixer.Context, x *Node) *Node {
+			y, state := mixer.Apply(l, c, SliceAxis(x, 1, AxisRange(0, 5)), nil)
+			z, _ := mixer.Apply(l, c, SliceAxis(x, 1, AxisRange(5, T)), state)
+			return Concatenate([]*Node{y, z}, 1)
+		}},
+	} {
+		want, none := run(delta.Form{Recurrent: true}, c.apply)
+		got, n := run(delta.Form{Kernel: true}, c.apply)
+		if none != 0 || n != c.calls {
+			t.Errorf("%s: %d calls of kernels, and %d without, expected %d and none", c.name, n, none, c.calls)
+		}
+		for i, v := range want {
+			if math.Abs(float64(got[i]-v)) > 1e-6 {
+				t.Fatalf("%s: y[%d] = %g, expected %g", c.name, i, got[i], v)
 			}
 		}
 	}
