@@ -12,8 +12,8 @@ package kernels
 //
 //	p = 2^(x-m')     l <- 2^(m-m') l + Σ_s p     a <- 2^(m-m') a + p v
 //
-// At the end o = a/l and L = m + log₂ l. Only blocks that the diagonal or the
-// window's edge crosses are masked. Several query heads may read one key head: head
+// At the end o = a/l and L = m + log₂ l. Only keys that the diagonal or the window's
+// edge crosses are masked. Several query heads may read one key head: head
 // h reads h J/H.
 //
 //	q, o [B,T,H,K]     k, v [B,T,J,K]     L [B,H,T]
@@ -60,14 +60,29 @@ type Cut struct {
 	Turn   int // tokens of a turn of its loop
 	Warps  int
 	Stages int // turns that it holds in shared memory
+
+	Registers int // bound of a thread, 0 for none
 }
 
-// attentionPlan is what compilers keep in registers and in shared memory.
+// attentionPlan is what compilers for Hopper devices keep in registers and shared
+// memory. Where registers are short, a bound on them included, they wait for each
+// product of tiles by itself, which costs more than a second program brings. No
+// device has timed the plans.
 func attentionPlan(K int, dtype DType) AttentionPlan {
-	if p := tunedAttention.Load(); p != nil {
-		return *p
+	all := func(c Cut) AttentionPlan { return AttentionPlan{c, c, c} }
+	switch {
+	case tunedAttention.Load() != nil:
+		return *tunedAttention.Load()
+	case dtype == F32 && K > 64:
+		return AttentionPlan{Forward: Cut{32, 32, 4, 2, 0}, Queries: Cut{32, 32, 8, 2, 0}, Keys: Cut{32, 32, 8, 2, 0}}
+	case dtype == F32:
+		return all(Cut{64, 32, 4, 2, 0})
+	case K > 128:
+		return AttentionPlan{Forward: Cut{128, 32, 8, 2, 0}, Queries: Cut{128, 32, 8, 2, 0}, Keys: Cut{64, 32, 8, 2, 0}}
+	case K > 64:
+		return AttentionPlan{Forward: Cut{128, 64, 8, 3, 0}, Queries: Cut{64, 64, 4, 2, 0}, Keys: Cut{64, 64, 4, 2, 0}}
 	}
-	return AttentionPlan{Forward: Cut{128, 64, 8, 2}, Queries: Cut{128, 64, 8, 2}, Keys: Cut{128, 64, 8, 2}}
+	return AttentionPlan{Forward: Cut{128, 64, 8, 2, 128}, Queries: Cut{128, 64, 8, 2, 128}, Keys: Cut{64, 64, 4, 2, 0}}
 }
 
 var tunedAttention atomic.Pointer[AttentionPlan]
@@ -79,7 +94,7 @@ func TuneAttention(p *AttentionPlan) { tunedAttention.Store(p) }
 // numbers are the plan's, in their order.
 func (p *AttentionPlan) numbers() (ns []*int) {
 	for _, c := range []*Cut{&p.Forward, &p.Queries, &p.Keys} {
-		ns = append(ns, &c.Rows, &c.Turn, &c.Warps, &c.Stages)
+		ns = append(ns, &c.Rows, &c.Turn, &c.Warps, &c.Stages, &c.Registers)
 	}
 	return ns
 }
@@ -91,19 +106,10 @@ func ParseAttentionPlan(text string) (*AttentionPlan, error) {
 	ok := len(words) == len(ns)
 	for i := 0; ok && i < len(ns); i++ {
 		n, err := strconv.Atoi(words[i])
-		power := n > 0 && n&(n-1) == 0
-		switch i % 4 {
-		case 0, 1:
-			ok = power && n >= 16
-		case 2:
-			ok = power
-		default:
-			ok = n > 0
-		}
-		*ns[i], ok = n, ok && err == nil
+		*ns[i], ok = n, err == nil && n >= []int{16, 16, 1, 1, 0}[i%5] && (i%5 > 2 || n&(n-1) == 0)
 	}
 	if !ok {
-		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: rows of a program and tokens of a turn (powers of two, at least 16), warps (a power of two) and stages, of the forward pass, the gradient of q and those of k and v", text, len(ns))
+		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: rows of a program and tokens of a turn (powers of two, at least 16), warps (a power of two), stages and the registers of a thread (0 = as many as it takes), of the forward pass, the gradient of q and those of k and v", text, len(ns))
 	}
 	return &p, nil
 }
@@ -185,17 +191,16 @@ func (a Attention) overKeys(k *Kernel, c Cut, first *Tile, carry []*Tile, turn v
 	return a.walk(k, c, diagonal, last, true, carry, turn)
 }
 
-// overQueries walks over the queries that see the keys of a program.
+// overQueries walks over the queries that see the keys of a program. All count as
+// crossed: masks cost less than a second loop, in which compilers wait for each
+// product of tiles by itself.
 func (a Attention) overQueries(k *Kernel, c Cut, first *Tile, carry []*Tile, turn visit) []*Tile {
 	end, last := first.Add(c.Rows), (a.T+c.Turn-1)/c.Turn
-	from, below := first.Div(c.Turn), end.Add(c.Turn-2).Div(c.Turn).Min(last)
-	carry = a.walk(k, c, from, below, true, carry, turn)
-	if a.Window == 0 {
-		return a.walk(k, c, below, k.Full(I32, float64(last)), false, carry, turn)
+	to := k.Full(I32, float64(last))
+	if a.Window > 0 {
+		to = end.Add(a.Window + c.Turn - 2).Div(c.Turn).Min(last)
 	}
-	edge := first.Add(a.Window).Div(c.Turn).Min(last).Max(below)
-	carry = a.walk(k, c, below, edge, false, carry, turn)
-	return a.walk(k, c, edge, end.Add(a.Window+c.Turn-2).Div(c.Turn).Min(last), true, carry, turn)
+	return a.walk(k, c, first.Div(c.Turn), to, true, carry, turn)
 }
 
 func (a Attention) walk(k *Kernel, c Cut, from, to *Tile, crossed bool, carry []*Tile, turn visit) []*Tile {

@@ -19,6 +19,7 @@ import (
 func (a Attention) queryGradient() *Kernel {
 	c := a.Plan.Queries
 	k := New(a.name("query_gradient"), c.Warps, c.Stages, a.blocks(c), a.B*a.H)
+	k.Registers = c.Registers
 	query, keys, values := a.queries(k, "q"), a.keys(k, "k"), a.keys(k, "v")
 	output, dOut, logs := a.queries(k, "o"), a.queries(k, "do"), a.numbers(k, "logs")
 	dQuery := k.Out("dq", a.DType, a.B, a.T, a.H, a.K)
@@ -51,6 +52,7 @@ func (a Attention) queryGradient() *Kernel {
 func (a Attention) keyGradient() *Kernel {
 	c := a.Plan.Keys
 	k := New(a.name("key_gradient"), c.Warps, c.Stages, a.blocks(c), a.B*a.J)
+	k.Registers = c.Registers
 	query, keys, values := a.queries(k, "q"), a.keys(k, "k"), a.keys(k, "v")
 	dOut, logs, inner := a.queries(k, "do"), a.numbers(k, "logs"), a.numbers(k, "inner")
 	dKey, dValue := k.Out("dk", a.DType, a.B, a.T, a.J, a.K), k.Out("dv", a.DType, a.B, a.T, a.J, a.K)

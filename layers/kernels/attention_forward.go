@@ -14,6 +14,7 @@ const lowest = -1e30
 func (a Attention) forward(saves bool) *Kernel {
 	c := a.Plan.Forward
 	k := New(a.name("forward"), c.Warps, c.Stages, a.blocks(c), a.B*a.H)
+	k.Registers = c.Registers
 	query, keys, values := a.queries(k, "q"), a.keys(k, "k"), a.keys(k, "v")
 	output := k.Out("o", a.DType, a.B, a.T, a.H, a.K)
 	var logs *Memory

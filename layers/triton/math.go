@@ -81,17 +81,11 @@ func (t *Tile) Neg() *Tile { return t.k.lift(0, t.dtype).Sub(t) }
 // Exp returns eᵗ.
 func (t *Tile) Exp() *Tile { return t.function("math.exp", math.Exp) }
 
-// Exp2 returns 2ᵗ, which a device has in one instruction.
-func (t *Tile) Exp2() *Tile { return t.function("math.exp2", math.Exp2) }
-
 // Sqrt returns √t.
 func (t *Tile) Sqrt() *Tile { return t.function("math.sqrt", math.Sqrt) }
 
 // Log returns ln t.
 func (t *Tile) Log() *Tile { return t.function("math.log", math.Log) }
-
-// Log2 returns log₂ t.
-func (t *Tile) Log2() *Tile { return t.function("math.log2", math.Log2) }
 
 // Abs returns |t|.
 func (t *Tile) Abs() *Tile { return t.function("math.absf", math.Abs) }
@@ -99,7 +93,10 @@ func (t *Tile) Abs() *Tile { return t.function("math.absf", math.Abs) }
 // Floor returns the largest whole number that is at most t.
 func (t *Tile) Floor() *Tile { return t.function("math.floor", math.Floor) }
 
-func (t *Tile) function(name string, f func(float64) float64) *Tile {
+func (t *Tile) function(name string, f func(float64) float64) *Tile { return t.each(name, "", f) }
+
+// each applies f to every number; the operation's type ends as it says.
+func (t *Tile) each(name, end string, f func(float64) float64) *Tile {
 	if t.dtype != F32 {
 		t.k.fail("%s of %s", name, t.ir())
 	}
@@ -110,7 +107,7 @@ func (t *Tile) function(name string, f func(float64) float64) *Tile {
 			y[i] = float32(f(float64(x)))
 		}
 		return nil
-	}, "%s %s : %s", name, t.name(), out.ir())
+	}, "%s %s : %s%s", name, t.name(), out.ir(), end)
 }
 
 // Less tells where t < x, of integers.
