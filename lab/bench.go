@@ -29,7 +29,7 @@ var benches = []bench{
 		map[string]string{"T": "128"}, map[string]string{"M": "1024", "S": "16"}, filterRows},
 	{"scan", "scans of affine, Möbius and max-plus maps, M x S numbers wide", []string{"B", "T", "M", "S", "form", "pass"},
 		map[string]string{"T": "256", "B": "1"}, map[string]string{"M": "1024", "S": "16"}, scanRows},
-	{"attention", "causal softmax attention", []string{"B", "T", "H", "D", "dtype", "pass"},
+	{"attention", "causal softmax attention", []string{"B", "T", "H", "D", "dtype", "form", "plan", "pass"},
 		map[string]string{"T": "128"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, attentionRows},
 	{"layer", "whole mixers of width H x D: projections, gates and recurrence", []string{"mixers", "B", "T", "H", "D", "dtype", "pass"},
 		map[string]string{"T": "128", "mixers": "softmax,mamba2,gdn,kaczmarz,kalman"}, map[string]string{"H": "16", "D": "128", "dtype": "bfloat16"}, layerRows},

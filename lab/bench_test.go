@@ -87,8 +87,8 @@ func TestEveryBench(t *testing.T) {
 			t.Errorf("no products: %+v", x)
 		}
 		switch x.Bench {
-		case "attention": // q kᵀ and p v; q, k, v and o
-			if x.GFLOP*1e9 != 2*2*2*4*4*4 || x.Bytes != 4*2*4*4*4 {
+		case "attention": // q kᵀ and p v of 10 pairs a head; q, k, v and o
+			if x.GFLOP*1e9 != 2*2*2*10*4 || x.Bytes != 4*2*4*4*4 {
 				t.Errorf("attention: %g GFLOP, %g bytes", x.GFLOP, x.Bytes)
 			}
 		case "decode":
@@ -231,5 +231,22 @@ func TestDeviceMemory(t *testing.T) {
 	}
 	if err := fits("go", x.graph); err != nil {
 		t.Error(err)
+	}
+}
+
+// Scores that no device holds are not tried, and what has no kernels says so.
+func TestAttentionRows(t *testing.T) {
+	s := session()
+	if _, err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"attention B=1 T=131072 H=16 D=128 pass=forward":        "the scores of all pairs would take 1.1TB: form=kernel, on devices that have kernels, holds none",
+		"attention B=1 T=8 H=2 D=16 form=kernel pass=gradients": "backend ",
+	} {
+		_, cases := casesOf(t, line)
+		if row := s.timeCase(cases[0], &benchQuery{}, nil); len(cases) != 1 || !strings.HasPrefix(row.Error, want) {
+			t.Errorf("%s: %d rows, error %q, expected %q", line, len(cases), row.Error, want)
+		}
 	}
 }

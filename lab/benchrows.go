@@ -18,6 +18,7 @@ import (
 type operator struct {
 	inputs func(g *Graph) []*Node
 	apply  func(x []*Node) []*Node
+	flops  func(gradients bool) float64 // of the products that it takes; nil counts those of the graph
 }
 
 // namedForm is a way of evaluation.
@@ -93,6 +94,9 @@ func (op operator) open(be compute.Backend, gradients bool) (*timed, error) {
 	x, err := calling(exec, args)
 	if err != nil {
 		return nil, err
+	}
+	if op.flops != nil {
+		flops = op.flops(gradients)
 	}
 	x.flops, x.prepared = flops, prepared
 	x.bytes += made

@@ -49,6 +49,8 @@ func TestBenchWords(t *testing.T) {
 		"delta T=x":                 "bench delta: T = x: must be different whole numbers of tokens with commas",
 		"delta chunks=3":            "bench delta: chunks = 3: must be powers of two with commas",
 		"delta plan=64,4":           "bench delta: plan = 64,4: must be 6 whole numbers with commas: columns, warps, stages, warps of one-chunk programs, the registers",
+		"attention plan=64,4":       "bench attention: plan = 64,4: must be 15 whole numbers with commas: rows of a program and tokens of a turn",
+		"attention form=tree":       "bench attention: form = tree: it has no such form",
 		"scan form=chunk":           "bench scan: form = chunk: it has no such form",
 		"train model=big":           "bench train: model = big: must be layers x width, as 12x768",
 		"layer mixers=gdn,x":        `bench layer: unknown mixer "x"`,
