@@ -244,7 +244,10 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 		}
 	}
 	all := len(kinds) == len(mixer.Registry)
-	filters := slices.ContainsFunc(kinds, func(k *mixer.Kind) bool { return k.Name == "kalman" })
+	has := func(name string) bool {
+		return slices.ContainsFunc(kinds, func(k *mixer.Kind) bool { return k.Name == name })
+	}
+	filters, attends := has("kalman"), has("softmax")
 	scans := slices.DeleteFunc(slices.Clone(kinds), func(k *mixer.Kind) bool { return !slices.Contains(scanMixers, k.Name) })
 	if onlyKernels {
 		kinds = nil
@@ -256,7 +259,7 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 		wanted bool
 		test   func(context.Context, compute.Backend, func(TestRow)) error
 	}{
-		{all || onlyKernels && !filters && len(scans) == 0, kernelTest}, {filters, filterKernelTest}, {len(scans) > 0, scanKernels},
+		{all || onlyKernels && !filters && !attends && len(scans) == 0, kernelTest}, {filters, filterKernelTest}, {len(scans) > 0, scanKernels}, {attends, attentionKernelTest},
 		{all && !onlyKernels, recurrenceTest}, {filters && !onlyKernels, filterTest},
 	} {
 		if !part.wanted {
