@@ -68,6 +68,10 @@ func TestLean(t *testing.T) {
 	d.Plan = d.plan()
 	cut := d
 	cut.Plan.Segments = 2
+	a, err := NewAttention(1, 40, 4, 2, 16, 0, 0.25, dtypes.Float32)
+	if err != nil {
+		t.Fatal(err)
+	}
 	scan := func(chunks int) *Function {
 		f, err := NewKalman(1, 40, 8, 4, chunks, dtypes.Float32, Kalman{Variance: true}, false)
 		if err != nil {
@@ -83,6 +87,7 @@ func TestLean(t *testing.T) {
 	}{
 		{d.Forward(), []string{"o", "last", "y"}, "entry", -1},
 		{cut.Forward(), []string{"o", "last", "y"}, "entry", -1},
+		{a.Forward(), []string{"o"}, "logs", 1},
 		{scan(1), []string{"y", "y_var", "last_lambda", "last_eta"}, "kept_mean", 1},
 		{scan(3), []string{"y", "y_var", "last_lambda", "last_eta"}, "kept_mean", 1},
 	} {
