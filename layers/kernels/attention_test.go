@@ -88,9 +88,9 @@ func TestAttention(t *testing.T) {
 func TestLargeScores(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	for _, dtype := range []triton.DType{triton.BF16, triton.F32} {
-		for what, slope := range map[string]float64{"rising": 1, "falling": -1, "of both signs": 0} {
+		for _, slope := range []float64{1, -1, 0} { // 0: of both signs
 			p := attention.Random(rng, 1, 70, 2, 1, 16, 0)
-			size := map[triton.DType]float64{triton.BF16: 2000, triton.F32: 100}[dtype]
+			size := map[triton.DType]float64{triton.BF16: 2000, triton.F32: 64}[dtype]
 			for i := range p.Q {
 				if i%16 == 0 {
 					p.Q[i] = 4 // the score is the key's entry
@@ -105,7 +105,6 @@ func TestLargeScores(t *testing.T) {
 					}
 				}
 			}
-			t.Log(what)
 			checkAttention(t, rng, p, dtype, cuts[0], true)
 		}
 	}
