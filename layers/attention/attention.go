@@ -53,14 +53,16 @@ func (in Inputs) KernelError() error {
 }
 
 func (in Inputs) describe() (k kernels.Attention, err error) {
-	q, kv := in.Q.Shape(), in.K.Shape()
+	q, kv, v := in.Q.Shape(), in.K.Shape(), in.V.Shape()
 	switch be := in.Q.Graph().Backend(); {
 	case !kernels.On(be):
 		return k, fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
 	case in.First != nil || kv.Dim(1) != q.Dim(1):
 		return k, fmt.Errorf("kernels: attention: there are none for %d tokens on a cache, %d rows in all", q.Dim(1), kv.Dim(1))
-	case in.V.Shape().Dim(3) != q.Dim(3):
-		return k, fmt.Errorf("kernels: attention: values of width %d: must be as wide as keys, %d", in.V.Shape().Dim(3), q.Dim(3))
+	case v.Dim(3) != q.Dim(3):
+		return k, fmt.Errorf("kernels: attention: values of width %d: must be as wide as keys, %d", v.Dim(3), q.Dim(3))
+	case kv.DType != q.DType || v.DType != q.DType:
+		return k, fmt.Errorf("kernels: attention: q, k and v are %s, %s and %s: must be of one type", q.DType, kv.DType, v.DType)
 	}
 	return kernels.NewAttention(q.Dim(0), q.Dim(1), q.Dim(2), kv.Dim(2), q.Dim(3), in.Window, in.scale(), q.DType)
 }

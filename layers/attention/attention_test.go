@@ -123,33 +123,36 @@ func TestKernelForm(t *testing.T) {
 
 // What the kernels cannot take is left to the graph form, and said.
 func TestKernelErrors(t *testing.T) {
-	shape := func(dims ...int) check.Array {
-		return check.Array{Dims: dims, Values: make([]float64, dims[0]*dims[1]*dims[2]*dims[3])}
-	}
-	for want, c := range map[string]struct {
-		q, k, v check.Array
-		dtype   dtypes.DType
+	f, bf, d := dtypes.Float32, dtypes.BFloat16, dtypes.Float64
+	for _, c := range []struct {
+		S, J, K, V int
+		q, kv      dtypes.DType
+		want       string
+		valid      bool // for the graph form
 	}{
-		"kernels: attention: there are none for 2 tokens on a cache, 3 rows in all": {shape(1, 2, 4, 16), shape(1, 3, 2, 16), shape(1, 3, 2, 16), dtypes.Float32},
-		"kernels: attention: values of width 32: must be as wide as keys, 16":       {shape(1, 2, 4, 16), shape(1, 2, 2, 16), shape(1, 2, 2, 32), dtypes.Float32},
-		"kernels: attention: width 24: must be among [16 32 64 128] for Float32":    {shape(1, 2, 4, 24), shape(1, 2, 2, 24), shape(1, 2, 2, 24), dtypes.Float32},
-		"kernels: attention: Float64: must be bfloat16 or float32":                  {shape(1, 2, 4, 16), shape(1, 2, 2, 16), shape(1, 2, 2, 16), dtypes.Float64},
-		"kernels: attention: 3 key heads: must divide the 4 query heads":            {shape(1, 2, 4, 16), shape(1, 2, 3, 16), shape(1, 2, 3, 16), dtypes.Float32},
+		{3, 2, 16, 16, f, f, "there are none for 2 tokens on a cache, 3 rows in all", true},
+		{2, 2, 16, 32, f, f, "values of width 32: must be as wide as keys, 16", true},
+		{2, 2, 24, 24, f, f, "width 24: must be among [16 32 64 128] for Float32", true},
+		{2, 2, 24, 24, bf, bf, "width 24: must be among [16 32 64 128 256] for BFloat16", true},
+		{2, 2, 16, 16, d, d, "Float64: must be bfloat16 or float32", true},
+		{2, 2, 16, 16, bf, f, "q, k and v are BFloat16, Float32 and Float32: must be of one type", false},
+		{2, 3, 16, 16, f, f, "3 key heads: must divide the 4 query heads", false},
 	} {
-		if _, calls, err := kernelcheck.Interpret(func(x []*Node) []*Node {
-			for i := range x {
-				x[i] = ConvertDType(x[i], c.dtype)
+		zeros := func(dims ...int) check.Array {
+			return check.Array{Dims: dims, Values: make([]float64, dims[1]*dims[2]*dims[3])}
+		}
+		_, calls, err := kernelcheck.Interpret(func(x []*Node) []*Node {
+			in := Inputs{Q: ConvertDType(x[0], c.q), K: ConvertDType(x[1], c.kv), V: ConvertDType(x[2], c.kv)}
+			if err := in.KernelError(); fmt.Sprint(err) != "kernels: attention: "+c.want {
+				t.Errorf("%v, expected %s", err, c.want)
 			}
-			in := Inputs{Q: x[0], K: x[1], V: x[2]}
-			if err := in.KernelError(); fmt.Sprint(err) != want {
-				t.Errorf("%v, expected %s", err, want)
-			}
-			if c.k.Dims[2] == 3 {
+			if !c.valid {
 				return x
 			}
 			return []*Node{Run(in, Form{Kernel: true})}
-		}, []check.Array{c.q, c.k, c.v}); err != nil || len(calls) != 0 {
-			t.Errorf("%s: kernels called: %v, error %v", want, calls, err)
+		}, []check.Array{zeros(1, 2, 4, c.K), zeros(1, c.S, c.J, c.K), zeros(1, c.S, c.J, c.V)})
+		if err != nil || len(calls) != 0 {
+			t.Errorf("%s: kernels called: %v, error %v", c.want, calls, err)
 		}
 	}
 }
