@@ -63,7 +63,7 @@ var options = option.Set{
 	{Name: "save_every", Kind: option.Int, Default: 0, Range: [2]float64{0, 1 << 30}, Help: "steps between checkpoints; 0 = one every 30 s while the run lasts, and one at the end"},
 	{Name: "keep", Kind: option.Int, Default: 1, Range: [2]float64{1, 1000}, Help: "checkpoints kept"},
 	{Name: "chunk", Kind: option.Int, Default: 0, Range: [2]float64{0, 4096}, Help: "chunk length of recurrences, a power of two; 0 = chosen by length and backend"},
-	{Name: "form", Kind: option.Word, Default: "auto", Choices: []string{"auto", "recurrent", "kernel"}, Help: "how recurrences are evaluated; kernel: by fused kernels where there are any, else as auto"},
+	{Name: "form", Kind: option.Word, Default: "auto", Choices: []string{"auto", "recurrent", "kernel"}, Help: "how recurrences and attention are evaluated; recurrent: attention with the scores of all pairs; kernel: by fused kernels where there are any, else as auto"},
 }
 
 // Experiment is one complete configuration: task, model and training.

@@ -13,7 +13,7 @@ import (
 // Context is what a layer sees while it is applied.
 type Context struct {
 	param.Scope
-	Form delta.Form // how recurrences are evaluated
+	Form delta.Form // how recurrences and attention are evaluated
 	// Offer, if not nil, receives named per-token values: the value "v"
 	// [B,T,H,V] that is written, of a delta rule the error that is written in its
 	// place, "u" = z - S̃ᵀe, and without its gate, "r" = v - S̃ᵀk, and what probes
