@@ -72,6 +72,13 @@ func (z modelSizes) experiment(o option.Values, mixer string, B, T int) (*Experi
 	for key, value := range evenSizes(k, z.heads) {
 		words = append(words, "mixer."+key+"="+value)
 	}
+	switch form := o.Word("form"); form {
+	case "all", "chosen":
+	case "recurrent", "kernel":
+		words = append(words, "form="+form)
+	default:
+		return nil, fmt.Errorf("form = %s: of models it must be chosen, recurrent or kernel", form)
+	}
 	return Parse(words)
 }
 
@@ -120,6 +127,9 @@ func modelRows(o option.Values, row BenchRow, Ts []int, B int, z modelSizes, sha
 			}
 			row := row
 			row.What, row.Form, row.DType = k.Name, o.Word("model"), modelDType(o)
+			if form := o.Word("form"); form != "all" {
+				row.Form += ", " + form
+			}
 			row.Shape = Shape{"B": B, "T": T, "V": z.vocab}
 			out = append(out, benchCase{BenchRow: row, open: open(m, T), shared: m, cannot: err})
 			out[len(out)-1].Tokens = B * T

@@ -51,6 +51,7 @@ func TestBenchWords(t *testing.T) {
 		"delta plan=64,4":           "bench delta: plan = 64,4: must be 6 whole numbers with commas: columns, warps, stages, warps of one-chunk programs, the registers",
 		"attention plan=64,4":       "bench attention: plan = 64,4: must be 15 whole numbers with commas: rows of a program and tokens of a turn",
 		"attention form=tree":       "bench attention: form = tree: it has no such form",
+		"prefill form=tree":         "bench prefill: form = tree: of models it must be chosen, recurrent or kernel",
 		"scan form=chunk":           "bench scan: form = chunk: it has no such form",
 		"train model=big":           "bench train: model = big: must be layers x width, as 12x768",
 		"layer mixers=gdn,x":        `bench layer: unknown mixer "x"`,
