@@ -120,7 +120,7 @@ func TestOneRowFails(t *testing.T) {
 	}
 	cases := []benchCase{
 		{open: func(compute.Backend) (*timed, error) {
-			return nil, errors.New("failed during graph construction/compilation: compilation failed for Exec \"x\": backend \"xla\": failed to compile computation \"y\": PJRT error (code=8): RESOURCE_EXHAUSTED: 3 GiB\nstack")
+			return nil, errors.New("failed during graph construction/compilation: compilation failed for Exec \"x\": backend \"xla\": failed to compile computation \"y\": PJRT error (code=8): RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3221225472 bytes.\nstack")
 		}},
 		{open: func(compute.Backend) (*timed, error) { panic("no such operation\nstack") }},
 		{open: func(be compute.Backend) (*timed, error) {
@@ -136,13 +136,13 @@ func TestOneRowFails(t *testing.T) {
 	if err := s.timeCases(context.Background(), cases, &benchQuery{limits: benchLimits{repeat: 1, budget: 0.001}}, r); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"out of device memory: 3 GiB", "no such operation", "call failed", ""} {
+	for i, want := range []string{"out of device memory: 3.2 GB more were asked for; " + lessTiming, "no such operation", "call failed", ""} {
 		if r.Rows[i].Error != want {
 			t.Errorf("row %d: error %q, want %q", i, r.Rows[i].Error, want)
 		}
 	}
 	var out bytes.Buffer
-	if err := r.print(&out); err != nil || !strings.Contains(out.String(), ": out of device memory: 3 GiB\n") {
+	if err := r.print(&out); err != nil || !strings.Contains(out.String(), ": out of device memory: 3.2 GB more were asked for; "+lessTiming+"\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	ctx, cancel := context.WithCancel(context.Background())

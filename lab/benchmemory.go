@@ -54,7 +54,7 @@ func fits(platform string, g *Graph) error {
 		need, what = m.Bytes, "the program"
 	}
 	if need > free {
-		return fmt.Errorf("out of memory: %s takes %sB, and %sB are free", what, short(float64(need)), short(float64(free)))
+		return fmt.Errorf("too little memory here: %s takes %sB, and %sB are free", what, short(float64(need)), short(float64(free)))
 	}
 	return nil
 }

@@ -82,11 +82,7 @@ var errFailed = errors.New("failed")
 
 // guarded turns a panic inside a command into an error of one line.
 func guarded(ctx context.Context, c *Command, s *Session, args []string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = oneLine(fmt.Errorf("%v", r))
-		}
-	}()
+	defer caught(&err)
 	return c.Run(ctx, s, args)
 }
 
@@ -141,6 +137,10 @@ func train(ctx context.Context, s *Session, args []string) error {
 	_, err = fmt.Fprintf(s.Out, "\n%s\n", stateLine(e))
 	for _, t := range evaluationTables(runs) {
 		_, printErr := fmt.Fprintf(s.Out, "\n%s", t.text())
+		err = errors.Join(err, printErr)
+	}
+	for _, n := range notEvaluated(runs) {
+		_, printErr := fmt.Fprintln(s.Out, n)
 		err = errors.Join(err, printErr)
 	}
 	return err

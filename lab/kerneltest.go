@@ -77,7 +77,12 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 				return err
 			}
 			start := time.Now()
-			got, grad, err := delta.Evaluate(be, f.dtype, f.form, a, d)
+			var got *delta.Result
+			var grad *delta.Arrays
+			err = safely(func() (err error) {
+				got, grad, err = delta.Evaluate(be, f.dtype, f.form, a, d)
+				return err
+			})
 			row := f.row(p.name, start, err)
 			if err == nil {
 				row.judge(delta.Errors(got, want, grad, wantGrad))

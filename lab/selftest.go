@@ -114,7 +114,11 @@ func walkForms(ctx context.Context, what string, take func(*testForm) bool, eval
 			continue
 		}
 		start := time.Now()
-		errs, err := evaluate(f)
+		var errs errorsOf
+		err := safely(func() (err error) {
+			errs, err = evaluate(f)
+			return err
+		})
 		row := f.row(what, start, err)
 		if err == nil {
 			row.judge(errs())

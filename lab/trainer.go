@@ -9,8 +9,10 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 	gomodel "github.com/gomlx/gomlx/ml/model"
 
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/model"
 	"github.com/kalmarz/kalmarz/layers/optim"
 	"github.com/kalmarz/kalmarz/layers/param"
@@ -19,14 +21,15 @@ import (
 // trainer holds the parameters of one model and its compiled graphs. It serves
 // every seed, and every experiment whose graphs are the same.
 type trainer struct {
+	be     compute.Backend
 	e      *Experiment
 	set    *param.Set
 	opt    optim.Optimiser // nil before the first step
 	groups []optim.Group   // likewise
 
-	step          *gomodel.Exec // of a whole batch, or
-	gather, apply *gomodel.Exec // of its parts, and then for all
-	predict       *gomodel.Exec
+	step          executor // of a whole batch, or
+	gather, apply executor // of its parts, and then for all
+	predict       executor
 }
 
 // inits are the rules by which projections may start; nil is param's own.
@@ -37,7 +40,7 @@ var inits = map[string]func(in, out int) param.Init{
 }
 
 func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
-	t := &trainer{e: e, set: param.NewSet(e.dtype(), 0, inits[e.Word("init")])}
+	t := &trainer{be: be, e: e, set: param.NewSet(e.dtype(), 0, inits[e.Word("init")])}
 	if e.Word("residual_init") == "scaled" {
 		t.set.Residual = 1 / math.Sqrt(2*float64(e.Int("layers")))
 	}
@@ -48,11 +51,34 @@ func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
 	if err := errors.Join(err, errGather, errApply); err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
 	}
-	if t.predict, err = gomodel.NewExec(be, t.set.Store, t.predictGraph); err != nil {
+	predict, err := gomodel.NewExec(be, t.set.Store, t.predictGraph)
+	if err != nil {
 		return nil, fmt.Errorf("evaluation graph: %w", err)
 	}
-	t.predict.SetMaxCache(-1)
+	predict.SetMaxCache(-1)
+	t.predict = predict
 	return t, nil
+}
+
+// call runs a graph, which is compiled for shapes that are new; without kernels if
+// the compiler refuses them. less is what takes less memory.
+func (t *trainer) call(graph executor, less string, args ...any) (out []*tensors.Tensor, err error) {
+	err = kernels.Attempt(t.be, func() error {
+		out, err = graph.Call(args...)
+		return err
+	})
+	if err != nil {
+		return nil, explain(err, less)
+	}
+	return out, nil
+}
+
+// close gives back what the trainer has on the device.
+func (t *trainer) close() {
+	for _, graph := range []executor{t.step, t.gather, t.apply, t.predict} {
+		graph.Finalize()
+	}
+	t.set.Store.Finalize()
 }
 
 // predictGraph takes tokens and targets [B,T], and returns the likeliest classes
@@ -108,10 +134,4 @@ func (m measured) finite() error {
 		}
 	}
 	return nil
-}
-
-// oneLine drops the stack that GoMLX prints into its errors.
-func oneLine(err error) error {
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	return fmt.Errorf("%s", first)
 }
