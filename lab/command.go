@@ -70,7 +70,7 @@ func init() { // in init because help refers to the table
 			{"bench", "[BENCH...] [bench=value...] [--figure FILE] [--save FILE] [--from FILE.json] [--json]", "time operators, mixers and models: forward, gradients, training, prefill, decoding", runBench},
 			{"doctor", "[backend=NAME]", "report backend, devices, plugins, SIMD and versions, and what is missing", doctor},
 			{"notebook", "setup|check|run|new [FILE.ipynb...] [--timeout N] [--to FOLDER]", "register the kernel of Go notebooks, compile their cells, execute them, or write a new one", notebooks},
-			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--kernels] [--json]", "measure every mixer and form, or the fused kernels alone, against float64", selftest},
+			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--kernels] [--chunks N,...] [--save FILE] [--json]", "measure every mixer and form, the fused kernels alone or the recurrence by chunk length against float64", selftest},
 			{"quit", "", "leave", quit},
 			{"exit", "", "leave", quit},
 		}},

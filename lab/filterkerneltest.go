@@ -55,9 +55,7 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		}
 		random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
 		d := &kalman.Result{Y: random(len(a.V)), YVar: random(len(a.V)), Lambda: random(len(a.Lambda)), Eta: random(len(a.Eta))}
-		for _, x := range [][]float64{a.V, a.Precision, a.K, a.Q, a.A, a.P, a.Lambda, a.Eta, d.Y, d.YVar} {
-			copy(x, triton.FromFloat64(p.dtype, x, len(x)).Float64())
-		}
+		roundAll(p.dtype, a.V, a.Precision, a.K, a.Q, a.A, a.P, a.Lambda, a.Eta, d.Y, d.YVar)
 		limit := kernels.Find("kalman").Tolerance[p.dtype]
 		f := testForm{name: "kernel", dtype: dtypes.Float32, value: limit.Value, gradient: limit.Gradient}
 		if p.dtype == triton.BF16 {
