@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
+
+	"github.com/kalmarz/kalmarz/datasets"
+	"github.com/kalmarz/kalmarz/layers/check"
 )
 
 // casesOf are the rows that words ask for.
@@ -231,5 +234,43 @@ func TestDeviceMemory(t *testing.T) {
 	}
 	if err := fits("go", x.graph); err != nil {
 		t.Error(err)
+	}
+}
+
+// A run's memory on its device is that of the largest program that it called, as
+// the compiler says.
+func TestDeviceMemoryOfARun(t *testing.T) {
+	be := mustOpen(t)
+	e := parse(t, tiny)
+	tr, err := newTrainer(be, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.reset(e, 1); err != nil {
+		t.Fatal(err)
+	}
+	b, err := e.Task.Batch(datasets.Train, 1, 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tr.train(b, 1e-3, 1e-3); err != nil {
+		t.Fatal(err)
+	}
+	if compiled := check.Compiled(); compiled != (tr.memory != nil) {
+		t.Fatalf("compiled: %v, memory %+v", compiled, tr.memory)
+	}
+	if tr.memory == nil {
+		return
+	}
+	// Weights and two moments, which are given and made in place.
+	if least := int64(3 * 4 * tr.set.Count()); tr.memory.Bytes < least || tr.memory.Of != deviceProgram {
+		t.Errorf("%+v, at least %d", tr.memory, least)
+	}
+	step := tr.memory.Bytes
+	if b, err = e.Task.Batch(datasets.Test, 1, 0, 512); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tr.answer(b); err != nil || tr.memory.Bytes <= step {
+		t.Errorf("with 512 rows to answer %+v, %d before, %v", tr.memory, step, err)
 	}
 }

@@ -77,6 +77,9 @@ func (s *Session) runHeld(ctx context.Context, e *Experiment, seed uint64, dir s
 	}
 	r.Seconds += time.Since(begun).Seconds()
 	most := peak()
+	if t.memory != nil && ownMemory(s.choice.Platform) {
+		most = *t.memory
+	}
 	if earlier != nil && earlier.Peak != nil {
 		most = most.more(*earlier.Peak)
 	}

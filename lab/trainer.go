@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	gomodel "github.com/gomlx/gomlx/ml/model"
@@ -30,6 +32,9 @@ type trainer struct {
 	step          executor // of a whole batch, or
 	gather, apply executor // of its parts, and then for all
 	predict       executor
+
+	called map[executor][]shapes.Shape // with what last
+	memory *Memory                     // the most that a called program takes of a device; nil where the compiler does not say
 }
 
 // inits are the rules by which projections may start; nil is param's own.
@@ -40,7 +45,7 @@ var inits = map[string]func(in, out int) param.Init{
 }
 
 func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
-	t := &trainer{be: be, e: e, set: param.NewSet(e.dtype(), 0, inits[e.Word("init")])}
+	t := &trainer{be: be, e: e, called: map[executor][]shapes.Shape{}, set: param.NewSet(e.dtype(), 0, inits[e.Word("init")])}
 	if e.Word("residual_init") == "scaled" {
 		t.set.Residual = 1 / math.Sqrt(2*float64(e.Int("layers")))
 	}
@@ -70,7 +75,32 @@ func (t *trainer) call(graph executor, less string, args ...any) (out []*tensors
 	if err != nil {
 		return nil, explain(err, less)
 	}
-	return out, nil
+	return out, t.noteMemory(graph, args)
+}
+
+// noteMemory asks what a program takes that has just been called, if it was called
+// otherwise before.
+func (t *trainer) noteMemory(graph executor, args []any) error {
+	var given []shapes.Shape
+	for _, a := range args {
+		if x, is := a.(*tensors.Tensor); is {
+			given = append(given, x.Shape())
+		} else { // a rate, or a count
+			given = append(given, shapes.Make(dtypes.FromAny(a)))
+		}
+	}
+	if slices.EqualFunc(given, t.called[graph], shapes.Shape.Equal) {
+		return nil
+	}
+	g, err := graph.Compile(given...)
+	if err != nil {
+		return explain(err, lessTraining)
+	}
+	t.called[graph] = given
+	if m := deviceMemory(g.Executable()); m != nil && (t.memory == nil || m.Bytes > t.memory.Bytes) {
+		t.memory = m
+	}
+	return nil
 }
 
 // close gives back what the trainer has on the device.
@@ -119,7 +149,7 @@ func (t *trainer) reset(e *Experiment, seed uint64) error {
 			}
 		}
 	}
-	t.e = e
+	t.e, t.called, t.memory = e, map[executor][]shapes.Shape{}, nil
 	return nil
 }
 
