@@ -11,7 +11,7 @@ import (
 // What takes less of a device's memory.
 const (
 	lessTraining = "take batch= smaller, accumulate=N, shorter rows or precision=bf16"
-	lessScoring  = "take shorter lengths="
+	lessScoring  = "take shorter lengths=, or score with --max-tokens N"
 	lessReading  = "give a shorter prompt"
 	lessTiming   = "take smaller sizes, or dtype=bfloat16"
 )
