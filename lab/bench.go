@@ -120,13 +120,17 @@ func (s *Session) timeCases(ctx context.Context, cases []benchCase, q *benchQuer
 // timeCase compiles and times one case.
 func (s *Session) timeCase(c benchCase, q *benchQuery, rates *deviceRates) (row BenchRow) {
 	row = c.BenchRow
+	full := false
 	fail := func(err error) BenchRow {
-		row.Error = shortReason(err)
+		row.Error, full = shortReason(err), noMemory(explain(err, lessTiming))
 		return row
 	}
 	defer func() {
 		if err := recover(); err != nil {
 			row = fail(fmt.Errorf("%v", err))
+		}
+		if full {
+			reclaim() // for the rows that follow
 		}
 	}()
 	if c.cannot != nil {

@@ -99,6 +99,7 @@ func (s *Session) drop(e *Experiment, err error) {
 		t.close()
 	}
 	clear(s.trainers)
+	reclaim()
 }
 
 // cost counts what an experiment's model takes, once for each shape.
