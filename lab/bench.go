@@ -145,7 +145,7 @@ func (s *Session) timeCase(c benchCase, q *benchQuery, rates *deviceRates) (row 
 	defer x.close()
 	row.Compile = (time.Since(began) - x.prepared).Seconds()
 	row.GFLOP, row.Bytes, row.Steps = x.flops/1e9, x.bytes, max(1, x.steps)
-	if err := fits(s.choice.Platform, x.graph); err != nil {
+	if err := fits(x.graph); err != nil {
 		return fail(err)
 	}
 	if err := row.time(x, q.limits, s.choice.Platform); err != nil {
