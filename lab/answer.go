@@ -40,7 +40,7 @@ func (s *Session) answerRow(ctx context.Context, t *trainer, r request, seed uin
 		}
 		logits, err := d.Read([]int32{id})
 		if err != nil {
-			return oneLine(err)
+			return explain(err, lessReading)
 		}
 		answer, err := r.pick(logits)
 		if err != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kalmarz/kalmarz/layers/option"
@@ -76,7 +74,7 @@ func runBench(ctx context.Context, s *Session, args []string) error {
 	r.Rates = rateSizes(s.choice.Platform)
 	if err := r.Rates.measure(s.be, s.choice.Platform, dtypesOf(cases), q.limits); err != nil {
 		r.Rates = nil
-		s.note("warning: no shares: " + shortReason(err.Error()))
+		s.note("warning: no shares: " + shortReason(err))
 	}
 	measured := s.timeCases(ctx, cases, q, r)
 	if err := errors.Join(r.deliver(s.Out, q), measured); err != nil {
@@ -122,13 +120,17 @@ func (s *Session) timeCases(ctx context.Context, cases []benchCase, q *benchQuer
 // timeCase compiles and times one case.
 func (s *Session) timeCase(c benchCase, q *benchQuery, rates *deviceRates) (row BenchRow) {
 	row = c.BenchRow
-	fail := func(err any) BenchRow {
-		row.Error = shortReason(fmt.Sprint(err))
+	full := false
+	fail := func(err error) BenchRow {
+		row.Error, full = shortReason(err), noMemory(explain(err, lessTiming))
 		return row
 	}
 	defer func() {
 		if err := recover(); err != nil {
-			row = fail(err)
+			row = fail(fmt.Errorf("%v", err))
+		}
+		if full {
+			reclaim() // for the rows that follow
 		}
 	}()
 	if c.cannot != nil {
@@ -143,7 +145,7 @@ func (s *Session) timeCase(c benchCase, q *benchQuery, rates *deviceRates) (row 
 	defer x.close()
 	row.Compile = (time.Since(began) - x.prepared).Seconds()
 	row.GFLOP, row.Bytes, row.Steps = x.flops/1e9, x.bytes, max(1, x.steps)
-	if err := fits(s.choice.Platform, x.graph); err != nil {
+	if err := fits(x.graph); err != nil {
 		return fail(err)
 	}
 	if err := row.time(x, q.limits, s.choice.Platform); err != nil {
@@ -165,25 +167,4 @@ func dtypesOf(cases []benchCase) (out []string) {
 		}
 	}
 	return out
-}
-
-// wrappings are what GoMLX and PJRT put before the reason of an error.
-var wrappings = regexp.MustCompile(`^(.* panicked: |failed during graph construction/compilation: |compilation failed for Exec "[^"]*": |backend "[^"]*": failed to \w+ computation "[^"]*": |PJRT error \(code=\d+\): )`)
-
-// shortReason is an error in one line that fits under a table.
-func shortReason(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	for rest := wrappings.ReplaceAllString(text, ""); rest != text; rest = wrappings.ReplaceAllString(text, "") {
-		text = rest
-	}
-	for _, full := range []string{"RESOURCE_EXHAUSTED: ", "Out of memory"} {
-		if i := strings.Index(text, full); i >= 0 {
-			text = "out of device memory: " + strings.TrimPrefix(text[i:], full)
-			break
-		}
-	}
-	if r := []rune(text); len(r) > 160 {
-		text = string(r[:157]) + "..."
-	}
-	return text
 }

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/gomlx/compute"
+
+	"github.com/kalmarz/kalmarz/datasets"
+	"github.com/kalmarz/kalmarz/layers/check"
 )
 
 // casesOf are the rows that words ask for.
@@ -120,7 +123,7 @@ func TestOneRowFails(t *testing.T) {
 	}
 	cases := []benchCase{
 		{open: func(compute.Backend) (*timed, error) {
-			return nil, errors.New("failed during graph construction/compilation: compilation failed for Exec \"x\": backend \"xla\": failed to compile computation \"y\": PJRT error (code=8): RESOURCE_EXHAUSTED: 3 GiB\nstack")
+			return nil, errors.New("failed during graph construction/compilation: compilation failed for Exec \"x\": backend \"xla\": failed to compile computation \"y\": PJRT error (code=8): RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3221225472 bytes.\nstack")
 		}},
 		{open: func(compute.Backend) (*timed, error) { panic("no such operation\nstack") }},
 		{open: func(be compute.Backend) (*timed, error) {
@@ -136,19 +139,40 @@ func TestOneRowFails(t *testing.T) {
 	if err := s.timeCases(context.Background(), cases, &benchQuery{limits: benchLimits{repeat: 1, budget: 0.001}}, r); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"out of device memory: 3 GiB", "no such operation", "call failed", ""} {
+	for i, want := range []string{"out of device memory: 3.2 GB more were asked for; " + lessTiming, "no such operation", "call failed", ""} {
 		if r.Rows[i].Error != want {
 			t.Errorf("row %d: error %q, want %q", i, r.Rows[i].Error, want)
 		}
 	}
 	var out bytes.Buffer
-	if err := r.print(&out); err != nil || !strings.Contains(out.String(), ": out of device memory: 3 GiB\n") {
+	if err := r.print(&out); err != nil || !strings.Contains(out.String(), ": out of device memory: 3.2 GB more were asked for; "+lessTiming+"\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.timeCases(ctx, cases, &benchQuery{}, r); err == nil || err.Error() != "stopped after 0 of 4 rows" {
 		t.Errorf("interrupt: %v", err)
+	}
+}
+
+// TestInputsThatDoNotFit: where the arrays that a row reads are larger than the
+// machine's memory the row says so, before one of them is made.
+func TestInputsThatDoNotFit(t *testing.T) {
+	onPureGo(t)
+	if freeMemory() == 0 {
+		t.Skip("the machine does not say how much memory is free")
+	}
+	s := session()
+	if _, err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	_, cases := casesOf(t, "attention B=1048576 T=1048576 H=1 D=64 pass=forward")
+	r := &BenchReport{}
+	if err := s.timeCases(context.Background(), cases, &benchQuery{}, r); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Rows[0].Error; !strings.HasPrefix(got, "too little memory here: one array takes 281TB, and ") {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -229,7 +253,7 @@ func TestDeviceMemory(t *testing.T) {
 	if xla := strings.HasPrefix(s.choice.Platform, "xla"); xla != (m != nil) || xla && m.Bytes < int64(x.bytes) {
 		t.Errorf("%s: %+v of %g bytes", s.choice.Platform, m, x.bytes)
 	}
-	if err := fits("go", x.graph); err != nil {
+	if err := fits(x.graph); err != nil {
 		t.Error(err)
 	}
 }
@@ -248,5 +272,43 @@ func TestAttentionRows(t *testing.T) {
 		if row := s.timeCase(cases[0], &benchQuery{}, nil); len(cases) != 1 || !strings.HasPrefix(row.Error, want) {
 			t.Errorf("%s: %d rows, error %q, expected %q", line, len(cases), row.Error, want)
 		}
+	}
+}
+
+// A run's memory on its device is that of the largest program that it called, as
+// the compiler says.
+func TestDeviceMemoryOfARun(t *testing.T) {
+	be := mustOpen(t)
+	e := parse(t, tiny)
+	tr, err := newTrainer(be, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.reset(e, 1); err != nil {
+		t.Fatal(err)
+	}
+	b, err := e.Task.Batch(datasets.Train, 1, 0, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tr.train(b, 1e-3, 1e-3); err != nil {
+		t.Fatal(err)
+	}
+	if compiled := check.Compiled(); compiled != (tr.memory != nil) {
+		t.Fatalf("compiled: %v, memory %+v", compiled, tr.memory)
+	}
+	if tr.memory == nil {
+		return
+	}
+	// Weights and two moments, which are given and made in place.
+	if least := int64(3 * 4 * tr.set.Count()); tr.memory.Bytes < least || tr.memory.Of != deviceProgram {
+		t.Errorf("%+v, at least %d", tr.memory, least)
+	}
+	step := tr.memory.Bytes
+	if b, err = e.Task.Batch(datasets.Test, 1, 0, 512); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tr.answer(b); err != nil || tr.memory.Bytes <= step {
+		t.Errorf("with 512 rows to answer %+v, %d before, %v", tr.memory, step, err)
 	}
 }

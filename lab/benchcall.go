@@ -74,6 +74,13 @@ func onDevice(be compute.Backend, fn func(g *Graph) []*Node) ([]*tensors.Tensor,
 		return nil, err
 	}
 	defer exec.Finalize()
+	g, err := exec.Compile()
+	if err != nil {
+		return nil, err
+	}
+	if err := fits(g); err != nil {
+		return nil, err
+	}
 	return exec.Call()
 }
 

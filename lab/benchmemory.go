@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 const deviceProgram = "device memory of the compiled program: arguments, results and temporaries"
@@ -39,9 +41,9 @@ func deviceMemory(executable any) *Memory {
 // fits returns an error if a graph cannot run in the machine's free memory: on
 // CPUs an allocation that fails ends the process, and there would be no row. On
 // GPUs the runtime's own error says it.
-func fits(platform string, g *Graph) error {
+func fits(g *Graph) error {
 	free := freeMemory()
-	if platform == "xla:cuda" || free == 0 {
+	if grad.GPU(g) || free == 0 {
 		return nil
 	}
 	need, what := int64(0), "one array"
@@ -54,7 +56,7 @@ func fits(platform string, g *Graph) error {
 		need, what = m.Bytes, "the program"
 	}
 	if need > free {
-		return fmt.Errorf("out of memory: %s takes %sB, and %sB are free", what, short(float64(need)), short(float64(free)))
+		return fmt.Errorf("too little memory here: %s takes %sB, and %sB are free", what, short(float64(need)), short(float64(free)))
 	}
 	return nil
 }

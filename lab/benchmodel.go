@@ -96,8 +96,7 @@ func (m *benchModel) open(be compute.Backend) (err error) {
 
 func (m *benchModel) close() {
 	if m.t != nil {
-		m.t.step.Finalize()
-		m.t.set.Store.Finalize()
+		m.t.close()
 		m.t = nil
 	}
 }

@@ -70,7 +70,7 @@ func init() { // in init because help refers to the table
 			{"bench", "[BENCH...] [bench=value...] [--figure FILE] [--save FILE] [--from FILE.json] [--json]", "time operators, mixers and models: forward, gradients, training, prefill, decoding", runBench},
 			{"doctor", "[backend=NAME]", "report backend, devices, plugins, SIMD and versions, and what is missing", doctor},
 			{"notebook", "setup|check|run|new [FILE.ipynb...] [--timeout N] [--to FOLDER]", "register the kernel of Go notebooks, compile their cells, execute them, or write a new one", notebooks},
-			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--kernels] [--json]", "measure every mixer and form, or the fused kernels alone, against float64", selftest},
+			{"selftest", "[--mixer MIXER] [--golden FILE.npz] [--kernels] [--chunks N,...] [--save FILE] [--json]", "measure every mixer and form, the fused kernels alone or the recurrence by chunk length against float64", selftest},
 			{"quit", "", "leave", quit},
 			{"exit", "", "leave", quit},
 		}},
@@ -82,11 +82,7 @@ var errFailed = errors.New("failed")
 
 // guarded turns a panic inside a command into an error of one line.
 func guarded(ctx context.Context, c *Command, s *Session, args []string) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = oneLine(fmt.Errorf("%v", r))
-		}
-	}()
+	defer caught(&err)
 	return c.Run(ctx, s, args)
 }
 
@@ -141,6 +137,10 @@ func train(ctx context.Context, s *Session, args []string) error {
 	_, err = fmt.Fprintf(s.Out, "\n%s\n", stateLine(e))
 	for _, t := range evaluationTables(runs) {
 		_, printErr := fmt.Fprintf(s.Out, "\n%s", t.text())
+		err = errors.Join(err, printErr)
+	}
+	for _, n := range notEvaluated(runs) {
+		_, printErr := fmt.Fprintln(s.Out, n)
 		err = errors.Join(err, printErr)
 	}
 	return err

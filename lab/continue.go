@@ -26,7 +26,7 @@ func (s *Session) decode(ctx context.Context, t *trainer, r request, yield func(
 	}
 	logits, err := d.Read(r.tokens)
 	if err != nil {
-		return oneLine(err)
+		return explain(err, lessReading)
 	}
 	defer d.Close()
 	made, begun := 0, time.Now()
@@ -43,7 +43,7 @@ func (s *Session) decode(ctx context.Context, t *trainer, r request, yield func(
 			break
 		}
 		if logits, err = d.Read([]int32{id}); err != nil {
-			return oneLine(err)
+			return explain(err, lessReading)
 		}
 		if made == 1 {
 			begun = time.Now() // what came before was compiled first

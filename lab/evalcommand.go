@@ -72,6 +72,9 @@ func evaluateAgain(ctx context.Context, s *Session, args []string) error {
 		for _, t := range evaluationTables(g) {
 			fmt.Fprintf(&text, "\n%s: %s", name, strings.Replace(t.text(), "test rows", part.String()+" rows", 1))
 		}
+		for _, n := range notEvaluated(g) {
+			fmt.Fprintf(&text, "%s: %s\n", name, n)
+		}
 	}
 	_, err = io.WriteString(s.Out, text.String())
 	return err

@@ -47,6 +47,21 @@ func evaluationTables(runs []*Record) (out []titled) {
 	return out
 }
 
+// notEvaluated says which lengths have no number, and why.
+func notEvaluated(runs []*Record) (out []string) {
+	for _, r := range runs {
+		if r == nil {
+			continue
+		}
+		for _, e := range r.Evals {
+			if n := fmt.Sprintf("%dx %s is not possible: %s", e.Factor, e.Mode, e.Note); e.Note != "" && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
 func detailUnit(text bool) string {
 	if text {
 		return "nats per token"

@@ -70,6 +70,10 @@ func (t *trainer) evaluate(e *Experiment, split datasets.Split, seed uint64) ([]
 				n = max(1, rows/f)
 			}
 			ev, err := t.score(task, split, seed, n)
+			if noMemory(err) { // what shorter rows give stays
+				out = append(out, Evaluation{Mode: mode, Factor: f, Note: err.Error()})
+				continue
+			}
 			if err != nil {
 				return nil, fmt.Errorf("evaluation at %dx: %w", f, err)
 			}
@@ -147,9 +151,9 @@ func (t *trainer) score(task datasets.Task, split datasets.Split, seed uint64, r
 
 // answer returns the likeliest class and the target's -ln p, each [Rows*T].
 func (t *trainer) answer(b datasets.Batch) (predictions []int32, nll []float32, err error) {
-	out, err := t.predict.Call(ids(b.Inputs, b), ids(b.Targets, b))
+	out, err := t.call(t.predict, lessScoring, ids(b.Inputs, b), ids(b.Targets, b))
 	if err != nil {
-		return nil, nil, oneLine(err)
+		return nil, nil, err
 	}
 	return tensors.MustCopyFlatData[int32](out[0]), tensors.MustCopyFlatData[float32](out[1]), nil
 }

@@ -55,9 +55,7 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		}
 		random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
 		d := &kalman.Result{Y: random(len(a.V)), YVar: random(len(a.V)), Lambda: random(len(a.Lambda)), Eta: random(len(a.Eta))}
-		for _, x := range [][]float64{a.V, a.Precision, a.K, a.Q, a.A, a.P, a.Lambda, a.Eta, d.Y, d.YVar} {
-			copy(x, triton.FromFloat64(p.dtype, x, len(x)).Float64())
-		}
+		roundAll(p.dtype, a.V, a.Precision, a.K, a.Q, a.A, a.P, a.Lambda, a.Eta, d.Y, d.YVar)
 		limit := kernels.Find("kalman").Tolerance[p.dtype]
 		f := testForm{name: "kernel", dtype: dtypes.Float32, value: limit.Value, gradient: limit.Gradient}
 		if p.dtype == triton.BF16 {
@@ -73,7 +71,15 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		}
 		start := time.Now()
 		o := kalman.Options{Prior: p.prior, Plan: scan.Plan{Kernel: true, Chunks: p.chunks}}
-		got, grad, err := kalman.Evaluate(be, f.dtype, o, a, d)
+		var got *kalman.Result
+		var grad *kalman.Arrays
+		evaluate := func(d *kalman.Result) error {
+			return safely(func() (err error) {
+				got, grad, err = kalman.Evaluate(be, f.dtype, o, a, d)
+				return err
+			})
+		}
+		err = evaluate(d)
 		row := f.row(p.name, start, err)
 		if err == nil {
 			row.judge(kalman.Errors(got, want, grad, wantGrad))
@@ -81,7 +87,7 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		tell(row)
 		f.gradient = 0 // without gradients other kernels run, which keep no states
 		start = time.Now()
-		got, _, err = kalman.Evaluate(be, f.dtype, o, a, nil)
+		err = evaluate(nil)
 		row = f.row(p.name+", values alone", start, err)
 		if err == nil {
 			row.judge(kalman.Errors(got, want, nil, nil))
@@ -118,7 +124,11 @@ func scanKernelTest(ctx context.Context, be, ref compute.Backend, kinds []*mixer
 		f := testForm{name: "kernel", dtype: dtypes.Float32, form: delta.Form{Kernel: true}, value: 2e-5, gradient: 2e-4}
 		c.DType, c.Form = f.dtype, f.form
 		start := time.Now()
-		got, err := mixercheck.Run(be, c)
+		var got mixercheck.Result
+		err = safely(func() (err error) {
+			got, err = mixercheck.Run(be, c)
+			return err
+		})
 		row := f.row(k.Name, start, err)
 		if err == nil {
 			row.judge(got.Worst(want))

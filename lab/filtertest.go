@@ -43,7 +43,7 @@ func filterTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 		if err != nil {
 			return err
 		}
-		err = walkForms(ctx, p.name, func(f *testForm) bool {
+		err = walkForms(ctx, p.name, testForms, func(f *testForm) bool {
 			return f.pieces == nil && f.form.Chunk != 64 // one chunk of 64 in 70 tokens is the loop again
 		}, func(f testForm) (errorsOf, error) {
 			o := p.options

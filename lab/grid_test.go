@@ -212,4 +212,14 @@ func TestPeakMemory(t *testing.T) {
 	if mb := (&Record{Backend: "xla:cuda (asked for)", Peak: &Memory{1e6, ""}}).peakMB(); !math.IsNaN(mb) || megabytes(mb) != "-" {
 		t.Errorf("a device with memory of its own: %v", mb)
 	}
+	device := Memory{2e6, deviceProgram}
+	if mb := (&Record{Backend: "xla:cuda (asked for)", Peak: &device}).peakMB(); mb != 2 {
+		t.Errorf("what a program takes of it: %v", mb)
+	}
+	if m := device.more(Memory{3e6, residentInRun}); m != device {
+		t.Errorf("the process's memory was taken for the device's: %+v", m)
+	}
+	if m := device.more(Memory{3e6, deviceProgram}); m.Bytes != 3e6 {
+		t.Errorf("the larger part of a resumed run: %+v", m)
+	}
 }

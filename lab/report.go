@@ -196,12 +196,7 @@ func (a *Ablation) notes() []string {
 		out = append(out, fmt.Sprintf("%d of %d runs were there already", a.Kept, len(slices.Concat(a.Runs...))))
 	}
 	out = append(out, a.rateNotes()...)
-	for e := range a.evaluations() {
-		if n := fmt.Sprintf("%dx %s is not possible: %s", e.Factor, e.Mode, e.Note); e.Note != "" && !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	return out
+	return append(out, notEvaluated(slices.Concat(a.Runs...))...)
 }
 
 // tables are all of them; a grid's begin with the two axes against each other.

@@ -65,30 +65,43 @@ func (s *Session) runHeld(ctx context.Context, e *Experiment, seed uint64, dir s
 	if err != nil {
 		return nil, err
 	}
-	err = s.steps(ctx, t, r, metrics, kept, dir, tell)
+	err = s.whole(ctx, t, r, metrics, kept, dir, tell)
 	err = errors.Join(err, metrics.f.Close())
-	if err == nil && r.Status == Running {
-		r.Validation, err = t.validate(e, seed)
-		if err == nil {
-			r.Evals, err = t.evaluate(e, datasets.Test, seed)
-		}
-		if err == nil {
-			r.Status = Finished
-		}
-	}
 	if err != nil {
 		r.Status, r.Reason = Failed, err.Error()
 		if ctx.Err() != nil {
 			r.Status = Stopped
+		} else {
+			s.drop(e, err)
 		}
 	}
 	r.Seconds += time.Since(begun).Seconds()
 	most := peak()
+	if t.memory != nil && ownMemory(s.choice.Platform) {
+		most = *t.memory
+	}
 	if earlier != nil && earlier.Peak != nil {
 		most = most.more(*earlier.Peak)
 	}
 	r.Peak = &most
 	return r, errors.Join(err, writeEvents(dir, r), writeJSON(path, r))
+}
+
+// whole trains and scores. A panic on the way, as where a device's result cannot be
+// read, is an error like another: other runs go on.
+func (s *Session) whole(ctx context.Context, t *trainer, r *Record, metrics *metricsFile, kept []Metric, dir string, tell progress) (err error) {
+	defer caught(&err)
+	if err := s.steps(ctx, t, r, metrics, kept, dir, tell); err != nil || r.Status != Running {
+		return err
+	}
+	if r.Validation, err = t.validate(t.e, r.Seed); err != nil {
+		return err
+	}
+	if r.Evals, err = t.evaluate(t.e, datasets.Test, r.Seed); err != nil {
+		return err
+	}
+	r.Status = Finished
+	return nil
 }
 
 // steps trains until the end or until a step leaves something that is not

@@ -2,9 +2,8 @@ package lab
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -47,22 +46,6 @@ var testForms = []testForm{
 		pieces: func(T int) []int { return slices.Repeat([]int{1}, T) }},
 }
 
-// TestRow is one line of selftest.
-type TestRow struct {
-	Mixer         string `json:"mixer"`
-	Form          string `json:"form"`
-	DType         string `json:"dtype"`
-	Value         Number `json:"value_error"`
-	ValueAt       string `json:"value_error_at"`
-	ValueLimit    Number `json:"value_tolerance"`
-	Gradient      Number `json:"gradient_error"`
-	GradientAt    string `json:"gradient_error_at"`
-	GradientLimit Number `json:"gradient_tolerance"`
-	Pass          bool   `json:"pass"`
-	Error         string `json:"error,omitempty"`
-	Seconds       Number `json:"seconds"`
-}
-
 // selfTest measures one mixer in every form on be against the float64
 // recurrence on ref, with a random initial state and a loss on all outputs and
 // the final state.
@@ -79,7 +62,7 @@ func selfTest(ctx context.Context, be, ref compute.Backend, k *mixer.Kind, tell 
 	if err != nil {
 		return oneLine(fmt.Errorf("%s in float64: %w", k.Name, err))
 	}
-	return walkForms(ctx, k.Name, func(f *testForm) bool {
+	return walkForms(ctx, k.Name, testForms, func(f *testForm) bool {
 		if be.Name() == ref.Name() && f.dtype == dtypes.Float64 && f.form.Recurrent {
 			return false // it would be compared with itself
 		}
@@ -103,10 +86,10 @@ func selfTest(ctx context.Context, be, ref compute.Backend, k *mixer.Kind, tell 
 // they are.
 type errorsOf func() (value, gradient float64, valueAt, gradientAt string)
 
-// walkForms evaluates one thing in each of testForms that take admits, which may
+// walkForms evaluates one thing in each of some forms that take admits, which may
 // rename it, and tells a line of each.
-func walkForms(ctx context.Context, what string, take func(*testForm) bool, evaluate func(testForm) (errorsOf, error), tell func(TestRow)) error {
-	for _, f := range testForms {
+func walkForms(ctx context.Context, what string, forms []testForm, take func(*testForm) bool, evaluate func(testForm) (errorsOf, error), tell func(TestRow)) error {
+	for _, f := range forms {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -114,7 +97,11 @@ func walkForms(ctx context.Context, what string, take func(*testForm) bool, eval
 			continue
 		}
 		start := time.Now()
-		errs, err := evaluate(f)
+		var errs errorsOf
+		err := safely(func() (err error) {
+			errs, err = evaluate(f)
+			return err
+		})
 		row := f.row(what, start, err)
 		if err == nil {
 			row.judge(errs())
@@ -138,10 +125,20 @@ func (f testForm) row(what string, start time.Time, err error) TestRow {
 	return r
 }
 
-// judge compares errors with the limits; NaN never passes.
-func (r *TestRow) judge(value, gradient float64, valueAt, gradientAt string) {
-	r.Value, r.Gradient, r.ValueAt, r.GradientAt = Number(value), Number(gradient), valueAt, strings.TrimPrefix(gradientAt, "grad ")
-	r.Pass = r.Value <= r.ValueLimit && (r.GradientLimit == 0 || r.Gradient <= r.GradientLimit)
+// recurrence is a problem of the recurrence behind the mixers.
+type recurrence struct {
+	name     string
+	decays   int // a token and head
+	strength float64
+	erase    bool
+}
+
+// recurrences are its problems with keys of width K.
+func recurrences(K int) []recurrence {
+	return []recurrence{
+		{"delta rule", 0, 0, true}, {"delta, a decay a head", 1, 0.5, true}, {"delta, a decay a channel", K, 0.5, true},
+		{"delta, strong decay", K, 20, true}, {"additive, a decay a channel", K, 0.5, false},
+	}
 }
 
 // recurrenceTest measures the recurrence behind the mixers against its plain
@@ -149,15 +146,7 @@ func (r *TestRow) judge(value, gradient float64, valueAt, gradientAt string) {
 func recurrenceTest(ctx context.Context, be compute.Backend, tell func(TestRow)) error {
 	const B, T, H, K, V = 2, 70, 2, 8, 6
 	rng := rand.New(rand.NewPCG(21, 22))
-	for _, p := range []struct {
-		name     string
-		decays   int
-		strength float64
-		erase    bool
-	}{
-		{"delta rule", 0, 0, true}, {"delta, a decay a head", 1, 0.5, true}, {"delta, a decay a channel", K, 0.5, true},
-		{"delta, strong decay", K, 20, true}, {"additive, a decay a channel", K, 0.5, false},
-	} {
+	for _, p := range recurrences(K) {
 		a := delta.Random(rng, B, T, H, K, V, p.decays, p.strength, p.erase)
 		d := &delta.Result{O: check.Random(rng, 1, B*T*H*V).Values, State: check.Random(rng, 1, B*H*K*V).Values, U: check.Random(rng, 1, B*T*H*V).Values}
 		want, err := delta.Reference(a)
@@ -168,7 +157,7 @@ func recurrenceTest(ctx context.Context, be compute.Backend, tell func(TestRow))
 		if err != nil {
 			return err
 		}
-		err = walkForms(ctx, p.name, func(f *testForm) bool { return f.pieces == nil }, func(f testForm) (errorsOf, error) {
+		err = walkForms(ctx, p.name, testForms, func(f *testForm) bool { return f.pieces == nil }, func(f testForm) (errorsOf, error) {
 			got, grad, err := delta.Evaluate(be, f.dtype, f.form, a, d)
 			return func() (float64, float64, string, string) { return delta.Errors(got, want, grad, wantGrad) }, err
 		}, tell)
@@ -179,50 +168,69 @@ func recurrenceTest(ctx context.Context, be compute.Backend, tell func(TestRow))
 	return nil
 }
 
+// selftest measures what its flags choose, and prints and keeps what it found, also
+// if it is stopped on the way.
 func selftest(ctx context.Context, s *Session, args []string) error {
 	_, args = s.place(args)
-	var archive string
-	var asJSON, onlyKernels bool
+	var archive, only, chunks string
+	var onlyKernels bool
+	r := &TestReport{}
+	words, err := readFlags(args, map[string]*string{"golden": &archive, "mixer": &only, "chunks": &chunks, "save": &r.save},
+		map[string]*bool{"json": &r.json, "kernels": &onlyKernels})
+	switch {
+	case err != nil:
+		return err
+	case len(words) > 0:
+		return fmt.Errorf("%q: selftest takes --mixer MIXER, --golden FILE.npz, --kernels, --chunks N,..., --save FILE, --json and backend=...", words[0])
+	case chunks != "" && (onlyKernels || archive != "" || only != ""), onlyKernels && archive != "":
+		return errors.New("--chunks, --kernels and --golden: give one of them, and --mixer not with --chunks")
+	}
 	kinds := mixer.Registry
-	for i := 0; i < len(args); i++ {
-		value := func() (string, error) {
-			if i++; i < len(args) {
-				return args[i], nil
-			}
-			return "", fmt.Errorf("%s needs a value", args[i-1])
+	if only != "" {
+		k, err := findMixer(only)
+		if err != nil {
+			return err
 		}
-		switch args[i] {
-		case "--json":
-			asJSON = true
-		case "--kernels":
-			onlyKernels = true
-		case "--golden":
-			v, err := value()
-			if err != nil {
-				return err
-			}
-			archive = v
-		case "--mixer":
-			v, err := value()
-			if err != nil {
-				return err
-			}
-			k, err := findMixer(v)
-			if err != nil {
-				return err
-			}
-			kinds = []*mixer.Kind{k}
-		default:
-			return fmt.Errorf("%q: selftest takes --mixer M, --golden FILE.npz, --kernels, --json and backend=...", args[i])
+		kinds = []*mixer.Kind{k}
+	}
+	if r.save != "" {
+		if err := writableFor(r.save); err != nil {
+			return fmt.Errorf("--save %s: %w", r.save, err)
 		}
+	}
+	lengths, err := chunkLengths(chunks)
+	if err != nil {
+		return err
 	}
 	be, err := s.open()
 	if err != nil {
 		return err
 	}
-	if archive != "" {
-		return s.goldenTest(ctx, be, archive, kinds, asJSON)
+	if onlyKernels && !kernels.On(be) {
+		return fmt.Errorf("selftest --kernels: %s has no fused kernels: doctor says why", s.choice.Config)
 	}
+	r.begin(s)
+	switch {
+	case archive != "":
+		r.Of = "golden"
+		err = s.goldenTest(ctx, be, archive, kinds, r.tell)
+	case chunks != "":
+		r.Of = "chunks " + chunks
+		err = chunkTest(ctx, be, lengths, r.tell)
+	default:
+		if onlyKernels {
+			r.Of = "kernels"
+		}
+		err = testMixers(ctx, be, kinds, onlyKernels, r.tell)
+	}
+	if len(r.Rows) == 0 {
+		return err
+	}
+	return errors.Join(err, r.deliver())
+}
+
+// testMixers measures kernels, recurrences and mixers, or the kernels alone.
+func testMixers(ctx context.Context, be compute.Backend, kinds []*mixer.Kind, onlyKernels bool, tell func(TestRow)) error {
 	ref, err := backend.Choose("go")
 	if err != nil {
 		return err
@@ -230,18 +238,6 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 	reference, err := ref.Open()
 	if err != nil {
 		return err
-	}
-	var rows []TestRow
-	tell := func(r TestRow) {
-		rows = append(rows, r)
-		if terminal(s.Err) {
-			fmt.Fprintf(s.Err, "\r\x1b[K%s %s %s", r.Mixer, r.Form, r.DType)
-		}
-	}
-	if onlyKernels {
-		if !kernels.On(be) {
-			return fmt.Errorf("selftest --kernels: %s has no fused kernels: doctor says why", s.choice.Config)
-		}
 	}
 	all := len(kinds) == len(mixer.Registry)
 	has := func(name string) bool {
@@ -273,44 +269,6 @@ func selftest(ctx context.Context, s *Session, args []string) error {
 		if err := selfTest(ctx, be, reference, k, tell); err != nil {
 			return err
 		}
-	}
-	if terminal(s.Err) {
-		fmt.Fprint(s.Err, "\r\x1b[K")
-	}
-	return s.printTest(rows, asJSON)
-}
-
-// printTest prints the rows and fails if one of them does.
-func (s *Session) printTest(rows []TestRow, asJSON bool) error {
-	failed := 0
-	t := &table{header: []string{"mixer", "form", "dtype", "values", "limit", "at", "gradients", "limit", "at", ""}}
-	for _, r := range rows {
-		verdict, gradient, limit := "ok", fmt.Sprintf("%.1e", float64(r.Gradient)), fmt.Sprintf("%.0e", float64(r.GradientLimit))
-		if !r.Pass {
-			verdict = "FAILED " + r.Error
-			failed++
-		}
-		if r.GradientLimit == 0 {
-			gradient, limit = "-", "-"
-		}
-		t.add(r.Mixer, r.Form, r.DType, fmt.Sprintf("%.1e", float64(r.Value)), fmt.Sprintf("%.0e", float64(r.ValueLimit)), r.ValueAt, gradient, limit, r.GradientAt, verdict)
-	}
-	if asJSON {
-		e := json.NewEncoder(s.Out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(map[string]any{"backend": s.choice.String(), "versions": versions(), "rows": rows}); err != nil {
-			return err
-		}
-	} else {
-		if _, err := io.WriteString(s.Out, t.text()); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(s.Out, "%d of %d within tolerance on %s; relative to the largest value of each array, against float64\n", len(rows)-failed, len(rows), s.choice.Config); err != nil {
-			return err
-		}
-	}
-	if failed > 0 {
-		return errFailed
 	}
 	return nil
 }

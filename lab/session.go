@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kalmarz/kalmarz/lab/backend"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/model"
 )
 
@@ -60,6 +61,9 @@ func (s *Session) open() (compute.Backend, error) {
 		s.be.Finalize()
 	}
 	s.be, s.choice, s.opened = be, choice, s.Backend
+	kernels.Watch(be, func(reason error) {
+		s.note("warning: from here on graphs run without fused kernels: " + backend.Reason(reason))
+	})
 	return be, nil
 }
 
@@ -81,6 +85,21 @@ func (s *Session) trainer(e *Experiment) (*trainer, error) {
 		s.trainers[key] = t
 	}
 	return t, err
+}
+
+// drop forgets the compiled graphs of a run that failed, which a panic may have left
+// half made. Where the device's memory is full it forgets all graphs and parameters,
+// so that the next run finds it as empty as a new process does.
+func (s *Session) drop(e *Experiment, err error) {
+	if !noMemory(err) {
+		delete(s.trainers, e.graphKey())
+		return
+	}
+	for _, t := range s.trainers {
+		t.close()
+	}
+	clear(s.trainers)
+	reclaim()
 }
 
 // cost counts what an experiment's model takes, once for each shape.

@@ -56,6 +56,9 @@ func (l listedRun) describe() (string, error) {
 	for _, t := range evaluationTables([]*Record{r}) {
 		fmt.Fprintf(&b, "\n%s", t.text())
 	}
+	for _, n := range notEvaluated([]*Record{r}) {
+		fmt.Fprintln(&b, n)
+	}
 	metrics, err := recoverMetrics(filepath.Join(l.dir, "metrics.jsonl"), func(string) {})
 	if err != nil {
 		return "", err

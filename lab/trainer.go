@@ -4,13 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 	gomodel "github.com/gomlx/gomlx/ml/model"
 
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/model"
 	"github.com/kalmarz/kalmarz/layers/optim"
 	"github.com/kalmarz/kalmarz/layers/param"
@@ -19,14 +23,18 @@ import (
 // trainer holds the parameters of one model and its compiled graphs. It serves
 // every seed, and every experiment whose graphs are the same.
 type trainer struct {
+	be     compute.Backend
 	e      *Experiment
 	set    *param.Set
 	opt    optim.Optimiser // nil before the first step
 	groups []optim.Group   // likewise
 
-	step          *gomodel.Exec // of a whole batch, or
-	gather, apply *gomodel.Exec // of its parts, and then for all
-	predict       *gomodel.Exec
+	step          executor // of a whole batch, or
+	gather, apply executor // of its parts, and then for all
+	predict       executor
+
+	called map[executor][]shapes.Shape // with what last
+	memory *Memory                     // the most that a called program takes of a device; nil where the compiler does not say
 }
 
 // inits are the rules by which projections may start; nil is param's own.
@@ -37,7 +45,7 @@ var inits = map[string]func(in, out int) param.Init{
 }
 
 func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
-	t := &trainer{e: e, set: param.NewSet(e.dtype(), 0, inits[e.Word("init")])}
+	t := &trainer{be: be, e: e, called: map[executor][]shapes.Shape{}, set: param.NewSet(e.dtype(), 0, inits[e.Word("init")])}
 	if e.Word("residual_init") == "scaled" {
 		t.set.Residual = 1 / math.Sqrt(2*float64(e.Int("layers")))
 	}
@@ -48,11 +56,59 @@ func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
 	if err := errors.Join(err, errGather, errApply); err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
 	}
-	if t.predict, err = gomodel.NewExec(be, t.set.Store, t.predictGraph); err != nil {
+	predict, err := gomodel.NewExec(be, t.set.Store, t.predictGraph)
+	if err != nil {
 		return nil, fmt.Errorf("evaluation graph: %w", err)
 	}
-	t.predict.SetMaxCache(-1)
+	predict.SetMaxCache(-1)
+	t.predict = predict
 	return t, nil
+}
+
+// call runs a graph, which is compiled for shapes that are new; without kernels if
+// the compiler refuses them. less is what takes less memory.
+func (t *trainer) call(graph executor, less string, args ...any) (out []*tensors.Tensor, err error) {
+	err = kernels.Attempt(t.be, func() error {
+		out, err = graph.Call(args...)
+		return err
+	})
+	if err != nil {
+		return nil, explain(err, less)
+	}
+	return out, t.noteMemory(graph, args)
+}
+
+// noteMemory asks what a program takes that has just been called, if it was called
+// otherwise before.
+func (t *trainer) noteMemory(graph executor, args []any) error {
+	var given []shapes.Shape
+	for _, a := range args {
+		if x, is := a.(*tensors.Tensor); is {
+			given = append(given, x.Shape())
+		} else { // a rate, or a count
+			given = append(given, shapes.Make(dtypes.FromAny(a)))
+		}
+	}
+	if slices.EqualFunc(given, t.called[graph], shapes.Shape.Equal) {
+		return nil
+	}
+	g, err := graph.Compile(given...)
+	if err != nil {
+		return explain(err, lessTraining)
+	}
+	t.called[graph] = given
+	if m := deviceMemory(g.Executable()); m != nil && (t.memory == nil || m.Bytes > t.memory.Bytes) {
+		t.memory = m
+	}
+	return nil
+}
+
+// close gives back what the trainer has on the device.
+func (t *trainer) close() {
+	for _, graph := range []executor{t.step, t.gather, t.apply, t.predict} {
+		graph.Finalize()
+	}
+	t.set.Store.Finalize()
 }
 
 // predictGraph takes tokens and targets [B,T], and returns the likeliest classes
@@ -93,7 +149,7 @@ func (t *trainer) reset(e *Experiment, seed uint64) error {
 			}
 		}
 	}
-	t.e = e
+	t.e, t.called, t.memory = e, map[executor][]shapes.Shape{}, nil
 	return nil
 }
 
@@ -108,10 +164,4 @@ func (m measured) finite() error {
 		}
 	}
 	return nil
-}
-
-// oneLine drops the stack that GoMLX prints into its errors.
-func oneLine(err error) error {
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	return fmt.Errorf("%s", first)
 }

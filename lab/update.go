@@ -97,20 +97,20 @@ func (t *trainer) train(b datasets.Batch, rate, rest float64) (m measured, err e
 	var out []*tensors.Tensor
 	if parts := t.e.Int("accumulate"); parts > 1 {
 		for i := range parts {
-			if out, err = t.gather.Call(partArgs(b, i, parts)...); err != nil {
-				return m, oneLine(err)
+			if out, err = t.call(t.gather, lessTraining, partArgs(b, i, parts)...); err != nil {
+				return m, err
 			}
 		}
-		out, err = t.apply.Call(rates...)
+		out, err = t.call(t.apply, lessTraining, rates...)
 	} else {
 		args := append(batchArgs(b), rates...)
 		if b.Extra != nil {
 			args = append(args, batchArgs(*b.Extra)...)
 		}
-		out, err = t.step.Call(args...)
+		out, err = t.call(t.step, lessTraining, args...)
 	}
 	if err != nil {
-		return m, oneLine(err)
+		return m, err
 	}
 	values := make([]float64, len(out))
 	for i, x := range out {

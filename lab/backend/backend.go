@@ -110,7 +110,7 @@ func (ch *chooser) open(request string) (compute.Backend, Choice, error) {
 		be, err := choice.open()
 		if err == nil {
 			if choice.Platform == "xla:cuda" && !kernels.On(be) && kernelsOff() == "" {
-				choice.Warnings = append(choice.Warnings, "no fused kernels: "+noHook)
+				choice.Warnings = append(choice.Warnings, "no fused kernels: "+noHook(choice.Plugin))
 			}
 			return be, choice, nil
 		}

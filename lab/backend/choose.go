@@ -13,6 +13,8 @@ type chooser struct {
 	plugins func() []Plugin    // every plugin found, best first within a platform
 	load    func(Plugin) error // nil if the plugin can be used
 	gpu     func() bool        // an NVIDIA device is visible
+	hidden  func() string      // that the environment hides all of them; "" if it does not
+	lost    func() []string    // what is wrong with where the environment says that plugins are
 }
 
 func newChooser() *chooser {
@@ -21,6 +23,8 @@ func newChooser() *chooser {
 		plugins: newFinder().find,
 		load:    func(p Plugin) error { _, err := load(p.Path); return err },
 		gpu:     nvidiaVisible,
+		hidden:  hiddenHere,
+		lost:    newFinder().lost,
 	}
 }
 
@@ -71,15 +75,19 @@ func (ch *chooser) chooseXLA(request, rest, why string) (Choice, error) {
 	if len(candidates) == 0 {
 		switch name {
 		case "", "cpu", "cuda":
-			return Choice{}, fmt.Errorf("backend %q: no XLA plugin was found; install one: %s", request, install(name))
+			missed := strings.Join(append([]string{"no XLA plugin was found"}, ch.lost()...), "; ")
+			return Choice{}, fmt.Errorf("backend %q: %s; install one: %s", request, missed, install(name))
 		}
 		return Choice{}, fmt.Errorf("backend %q: unknown plugin %q (known: %s)", request, name, known(all))
+	}
+	if hidden := ch.hidden(); candidates[0].Platform == "cuda" && hidden != "" {
+		return Choice{}, fmt.Errorf("backend %q: %s", request, hidden)
 	}
 	c, failures := ch.first(candidates)
 	if c.Plugin.Path == "" {
 		return Choice{}, fmt.Errorf("backend %q: %s", request, failures[0])
 	}
-	c.Why, c.Warnings = why, failures
+	c.Why, c.Warnings = why, append(ch.lost(), failures...)
 	if !filepath.IsAbs(name) {
 		name = c.Plugin.Platform
 	}
@@ -90,7 +98,8 @@ func (ch *chooser) chooseXLA(request, rest, why string) (Choice, error) {
 // auto prefers an NVIDIA device to XLA on the CPU, and that to pure Go.
 func (ch *chooser) auto() Choice {
 	all, gpu := ch.plugins(), ch.gpu()
-	var failures []string
+	lost := ch.lost()
+	failures := lost
 	if cuda := only(all, "cuda"); gpu {
 		c, warnings := ch.first(cuda)
 		failures = append(failures, warnings...)
@@ -113,7 +122,7 @@ func (ch *chooser) auto() Choice {
 	if len(all) > 0 {
 		why = "no XLA plugin for this machine was found"
 	}
-	if len(failures) > 0 {
+	if len(failures) > len(lost) {
 		why = "no XLA plugin can be used"
 	}
 	return Choice{Config: PureGo, Platform: "go", Why: why, Warnings: failures, auto: true}

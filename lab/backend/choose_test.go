@@ -28,7 +28,9 @@ func machine(env string, gpu bool, broken []string, plugins ...string) *chooser 
 			}
 			return nil
 		},
-		gpu: func() bool { return gpu },
+		gpu:    func() bool { return gpu },
+		hidden: func() string { return "" },
+		lost:   func() []string { return nil },
 	}
 }
 

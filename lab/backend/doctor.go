@@ -24,6 +24,7 @@ type Report struct {
 	Product  string   // what a small matrix product on it gave
 	Kernels  []string // the operations that have fused kernels, on or off
 	Plugins  []PluginState
+	Lost     []string // what is wrong with where the environment says that plugins are
 	NVIDIA   []string // name, memory, driver
 	Python   string   // version of python3
 	Missing  []Missing
@@ -48,6 +49,7 @@ func Examine(request string) Report {
 		System:   fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), memory()),
 		SIMD:     SIMD,
 		NVIDIA:   nvidiaDevices(),
+		Lost:     newFinder().lost(),
 		Python:   askPython().Version,
 	}
 	r.FMAOff, _ = withoutFMA(os.Getenv("GODEBUG"))
@@ -73,13 +75,13 @@ func Examine(request string) Report {
 // would complain about them on standard error.
 func examine(p Plugin) PluginState {
 	if p.Platform == "cuda" && !nvidiaVisible() {
-		return PluginState{Plugin: p, Problem: "not tried: no NVIDIA device is visible to this program"}
+		return PluginState{Plugin: p, Problem: "not tried: " + noDeviceHere()}
 	}
 	l, err := load(p.Path)
 	if err != nil {
 		return PluginState{Plugin: p, Problem: "does not load: " + oneLine(err) + "; " + remedy(p, err)}
 	}
-	return PluginState{Plugin: p, Version: fmt.Sprintf("%d.%d", l.Major, l.Minor)}
+	return PluginState{Plugin: p, Version: l.String()}
 }
 
 // try lists the devices and has a product computed.
@@ -123,6 +125,8 @@ func missing(r Report, rsvg bool) []Missing {
 	for _, p := range r.Plugins {
 		add(p.Platform == "cuda" && p.Problem == "" && p.Libraries == "",
 			"CUDA's libraries beside "+p.Path, install("cuda"))
+		old := p.driverTooOld(r.NVIDIA)
+		add(old != "", "a driver for "+p.Path+": "+old, oldDriver)
 	}
 	add(!r.SIMD, "SIMD: pure Go is about six times slower without", "GOEXPERIMENT=simd go build ./cmd/kalmarz")
 	add(needsFMAOff && !r.FMAOff, "GODEBUG=cpu.fma=off: math.Exp can be a hundred times slower without", "export GODEBUG=cpu.fma=off")

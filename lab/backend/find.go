@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,33 @@ func (f *finder) find() []Plugin {
 	folders("LD_LIBRARY_PATH", filepath.SplitList(f.getenv("LD_LIBRARY_PATH"))...)
 	folders(f.ldConf, loaderFolders(f.ldConf, 4)...)
 	return plugins
+}
+
+// lost says what is wrong with what PJRT_PLUGIN_LIBRARY_PATH names, a line for each
+// of its folders that holds no plugin.
+func (f *finder) lost() (lines []string) {
+	for _, dir := range filepath.SplitList(f.getenv(pluginPathVar)) {
+		info, err := os.Stat(dir)
+		problem := ""
+		switch {
+		case dir == "":
+		case !filepath.IsAbs(dir):
+			problem = "must be an absolute path"
+		case err != nil:
+			problem = "there is no such folder"
+		case !info.IsDir():
+			problem = "is a file: name its folder"
+		default:
+			found, _ := filepath.Glob(filepath.Join(dir, "pjrt*"))
+			if !slices.ContainsFunc(found, func(path string) bool { return platformOf(path) != "" }) {
+				problem = "it holds no plugin, pjrt_c_api_cpu_plugin.so or of another platform"
+			}
+		}
+		if problem != "" {
+			lines = append(lines, fmt.Sprintf("%s names %s: %s", pluginPathVar, dir, problem))
+		}
+	}
+	return lines
 }
 
 // venvSites are the package folders of a Python environment.

@@ -32,6 +32,7 @@ typedef struct {
 typedef void *(*pjrt_compile)(pjrt_compile_args *);
 
 extern char *kalmarzRewrite(char *code, size_t size, size_t *new_size);
+extern void kalmarzRefused(void);
 
 static pjrt_compile pjrt_compile_as_it_was;
 
@@ -50,6 +51,7 @@ static void *pjrt_compile_rewritten(pjrt_compile_args *args) {
 	void *error = pjrt_compile_as_it_was(args);
 	args->program = p;
 	free(program.code);
+	if (error) kalmarzRefused();
 	return error;
 }
 
@@ -85,6 +87,9 @@ import (
 func hook(api uintptr) uintptr {
 	return uintptr(C.pjrt_hook((*unsafe.Pointer)(C.pjrt_pointer(C.uintptr_t(api)))))
 }
+
+//export kalmarzRefused
+func kalmarzRefused() { kernels.Refused() }
 
 //export kalmarzRewrite
 func kalmarzRewrite(code *C.char, size C.size_t, newSize *C.size_t) *C.char {

@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/kernels"
 )
 
@@ -62,5 +63,31 @@ func TestHookRewritesPrograms(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "__gpu$xla.gpu.triton") {
 			t.Errorf("gradients %v: a program with kernels gave %v", gradients, err)
 		}
+	}
+
+	// Whoever attempts it gets the graph form, and is told once.
+	run := func(form delta.Form) (v any, err error) {
+		err = kernels.Attempt(be, func() error {
+			x, err := ExecOnce(be, func(g *Graph) *Node {
+				n := Sin(IotaFull(g, shapes.Make(dtypes.BFloat16, 2, 70, 2, 16)))
+				y := delta.Run(delta.Inputs{Q: n, K: n, Write: n, Erase: MulScalar(n, 0.1)}, form)
+				return Add(ReduceAllSum(ConvertDType(y.O, dtypes.Float32)), ReduceAllSum(y.State))
+			})
+			if err == nil {
+				v = x.Value()
+			}
+			return err
+		})
+		return v, err
+	}
+	var told []error
+	kernels.Watch(be, func(reason error) { told = append(told, reason) })
+	got, err := run(delta.Form{Kernel: true})
+	want, wantErr := run(delta.Form{Chunk: 64})
+	if err != nil || wantErr != nil || got != want || got == float32(0) {
+		t.Errorf("after a refusal: %v, %v; the graph form gives %v, %v", got, err, want, wantErr)
+	}
+	if len(told) != 1 || !strings.Contains(Reason(told[0]), noKernel) || kernels.On(be) {
+		t.Errorf("told %v, kernels are on: %v", told, kernels.On(be))
 	}
 }

@@ -52,7 +52,7 @@ func kernelLines(on bool, c Choice) []string {
 	case kernelsOff() != "":
 		state = "off: " + kernelsOff()
 	default:
-		state = "off: " + noHook
+		state = "off: " + noHook(c.Plugin)
 	}
 	var lines []string
 	for _, e := range kernels.Registry {
@@ -65,5 +65,13 @@ func kernelLines(on bool, c Choice) []string {
 	return lines
 }
 
-// noHook is why a plugin that works may still not run kernels.
-const noHook = "the plugin's table of functions is not one that programs can be rewritten behind; graphs run without"
+// noHook is why the kernels do not run behind a plugin that works: its version, or
+// a table that has no place for a compiler.
+func noHook(p Plugin) string {
+	if l, err := load(p.Path); err == nil {
+		if why := l.noKernels(); why != "" {
+			return why
+		}
+	}
+	return "the plugin's table of functions is not one that programs can be rewritten behind; graphs run without"
+}

@@ -10,7 +10,7 @@ import (
 
 var errNoXLA = errors.New("this program was built without XLA")
 
-type loaded struct{ Major, Minor int }
+type loaded struct{ version }
 
 func load(string) (loaded, error) { return loaded{}, errNoXLA }
 

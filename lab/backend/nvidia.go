@@ -12,7 +12,7 @@ import (
 // nvidiaVisible says whether the system shows an NVIDIA device that this process
 // may use.
 var nvidiaVisible = sync.OnceValue(func() bool {
-	if v, set := os.LookupEnv("CUDA_VISIBLE_DEVICES"); set && (strings.TrimSpace(v) == "" || strings.HasPrefix(v, "-1")) {
+	if hiddenHere() != "" {
 		return false
 	}
 	for _, pattern := range []string{"/dev/nvidia[0-9]*", "/proc/driver/nvidia/gpus/*"} {

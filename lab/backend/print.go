@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -41,11 +42,16 @@ func (r Report) Print(w io.Writer) error {
 	if len(r.Plugins) == 0 {
 		line("plugin", "none found")
 	}
+	for _, lost := range r.Lost { // unless it has been said above
+		if !slices.Contains(r.Choice.Warnings, lost) && !strings.Contains(r.Failure, lost) {
+			line("", "%s", lost)
+		}
+	}
 	for _, device := range r.NVIDIA {
 		line("NVIDIA", "%s", device)
 	}
 	if len(r.NVIDIA) == 0 {
-		line("NVIDIA", "%s", pick(nvidiaVisible(), "a device, but nvidia-smi does not describe it", "no device"))
+		line("NVIDIA", "%s", pick(nvidiaVisible(), "a device, but nvidia-smi does not describe it", noDeviceHere()))
 	}
 	line("python3", "%s", pick(r.Python != "", r.Python, "none"))
 	for _, m := range r.Missing {

@@ -35,29 +35,59 @@ func install(platform string) string {
 	return pip + "--no-deps " + cpuPackage
 }
 
-const noDevice = "see what nvidia-smi and CUDA_VISIBLE_DEVICES say"
+const (
+	noDevice  = "see what nvidia-smi and CUDA_VISIBLE_DEVICES say"
+	oldDriver = "update NVIDIA's driver, or install the plugin of an older CUDA"
+	taken     = "the device's memory is taken: nvidia-smi lists by whom"
+	noTools   = "CUDA's tools and libraries are not beside the plugin: doctor says what to install"
+	noKernel  = "KALMARZ_KERNELS=off takes the graph form instead of a fused kernel"
+)
 
-// remedies maps what a plugin, a driver or the loader says to what helps.
+// remedies maps what a plugin, a driver, a compiler or the loader says to what
+// helps.
 var remedies = []struct{ says, do string }{
 	{"libcuda.so", "install NVIDIA's driver"},
-	{"driver version is insufficient", "update NVIDIA's driver, or install the plugin of an older CUDA"},
+	{"driver version is insufficient", oldDriver},
+	{"UNSUPPORTED_PTX_VERSION", oldDriver},
 	{"SYSTEM_DRIVER_MISMATCH", "NVIDIA's driver and its libraries differ: restart the machine or reinstall the driver"},
 	{"NO_DEVICE", noDevice},
 	{"no CUDA-capable device", noDevice},
 	{"No visible GPU", noDevice},
-	{"RESOURCE_EXHAUSTED", "the device's memory is taken: nvidia-smi lists by whom"},
-	{"OUT_OF_MEMORY", "the device's memory is taken: nvidia-smi lists by whom"},
+	{"no supported devices found", noDevice},
+	{"failed call to cuInit", noDevice},
+	{"gpu.triton", noKernel},
+	{"Triton", noKernel},
+	{"hared memory size limit exceeded", noKernel},
+	{"RESOURCE_EXHAUSTED", taken},
+	{"OUT_OF_MEMORY", taken},
+	{"ptxas", noTools},
+	{"libdevice", noTools},
 	{"GLIBC", "the plugin was built for a newer system: install an older package or update the system"},
 	{"already uses", "use one plugin for a platform"},
 	{"built without XLA", "build with cgo and without the tag noxla"},
+	{"no GetPjrtApi", "it is no plugin of XLA: take it out of the folder, or name another file"},
+}
+
+// helps is what to do about a text; "" if nothing is known.
+func helps(text string) string {
+	for _, r := range remedies {
+		if strings.Contains(text, r.says) {
+			return r.do
+		}
+	}
+	return ""
 }
 
 // remedy is the one thing to do about a plugin that cannot be used.
 func remedy(p Plugin, err error) string {
-	for _, r := range remedies {
-		if strings.Contains(err.Error(), r.says) {
-			return r.do
-		}
+	do := helps(err.Error())
+	switch old := p.driverTooOld(nvidiaDevices()); {
+	case old != "" && (do == noDevice || do == ""):
+		return old + ": " + oldDriver
+	case do == noDevice && !nvidiaVisible():
+		return noDeviceHere()
+	case do != "":
+		return do
 	}
 	return "reinstall it: " + install(p.Platform)
 }

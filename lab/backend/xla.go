@@ -40,7 +40,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"unsafe"
@@ -52,20 +51,13 @@ import (
 	"github.com/kalmarz/kalmarz/layers/kernels"
 )
 
-// oldest is the minor version of the PJRT C API that go-xla v0.4.1 is written
-// against: it may call any function that this version has.
-const oldest = 104
-
-// wrapping is what go-xla puts before a plugin's own words.
-var wrapping = regexp.MustCompile(`^while creating plugin \S+ for backend "xla": |PJRT error \(code=\d+\): `)
-
 func init() { xla.EnableAutoInstall(false) }
 
 // loaded is a plugin in memory.
 type loaded struct {
-	api          uintptr // PJRT's table of functions
-	Major, Minor int     // its version
-	err          error
+	api uintptr // PJRT's table of functions
+	version
+	err error
 }
 
 var (
@@ -90,10 +82,8 @@ func load(path string) (loaded, error) {
 	if head := C.pjrt_load(name, &problem); head == nil {
 		l.err = errors.New(strings.ReplaceAll(C.GoString(problem), path+": ", ""))
 	} else {
-		l = loaded{api: uintptr(unsafe.Pointer(head)), Major: int(head.major), Minor: int(head.minor)}
-		if l.Major != 0 || l.Minor < oldest {
-			l.err = fmt.Errorf("it has version %d.%d of the PJRT C API, and 0.%d or a later 0.x is needed", l.Major, l.Minor, oldest)
-		}
+		l = loaded{api: uintptr(unsafe.Pointer(head)), version: version{int(head.major), int(head.minor)}}
+		l.err = l.usable(int(head.size))
 	}
 	inMemory[path] = l
 	return l, l.err
@@ -112,7 +102,7 @@ func openXLA(c Choice) (be compute.Backend, err error) {
 			err = fmt.Errorf("%v", r)
 		}
 		if err != nil {
-			be, err = nil, errors.New(strings.TrimSuffix(wrapping.ReplaceAllString(oneLine(err), ""), "."))
+			be, err = nil, errors.New(strings.TrimSuffix(unwrap(oneLine(err)), "."))
 		}
 	}()
 	l, err := load(c.Plugin.Path)
@@ -127,7 +117,7 @@ func openXLA(c Choice) (be compute.Backend, err error) {
 	case "":
 		api := l.api
 		if c.Plugin.Platform == "cuda" {
-			if kernelsOff() == "" {
+			if kernelsOff() == "" && l.noKernels() == "" {
 				if table := hook(api); table != 0 {
 					api, hooked[name] = table, true
 				}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/kalmarz/kalmarz/lab"
+	"github.com/kalmarz/kalmarz/lab/backend"
 	"github.com/kalmarz/kalmarz/viz"
 )
 
@@ -97,8 +98,17 @@ func Must(err error) {
 		return
 	}
 	out.flush()
-	fmt.Fprintln(os.Stderr, err)
+	fmt.Fprintln(os.Stderr, said(err))
 	os.Exit(1)
+}
+
+// said is an error as a cell ends with it: a graph of the cell's own that finds no
+// memory on its device names what helps, as those of Run do.
+func said(err error) string {
+	if _, full := backend.OutOfMemory(err); full {
+		return backend.Reason(err)
+	}
+	return err.Error()
 }
 
 // newSession returns the session of a cell's process.

@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -159,6 +160,19 @@ func TestErrorsInANotebook(t *testing.T) {
 	}
 	if err := run("mixers; quit; trian"); err != nil {
 		t.Errorf("after quit: %v", err)
+	}
+}
+
+// A cell's own graph without memory ends in one line; what Run says already stays.
+func TestOutOfMemoryInACell(t *testing.T) {
+	for given, want := range map[string]string{
+		"failed to execute graph \"a#1\": backend \"xla\": failed to execute computation \"a#1\": PJRT error (code=8): RESOURCE_EXHAUSTED: Out of memory while trying to allocate 2147483648 bytes.\nstack": "out of device memory: 2.1 GB more were asked for; compute less at once, or see with nvidia-smi who else has memory there",
+		"cell.Run:1: train: out of device memory: 2.1 GB more were asked for; take batch= smaller":                                                                                                          "cell.Run:1: train: out of device memory: 2.1 GB more were asked for; take batch= smaller",
+		"table\nof two lines": "table\nof two lines",
+	} {
+		if got := said(errors.New(given)); got != want {
+			t.Errorf("%q: %q, want %q", given, got, want)
+		}
 	}
 }
 

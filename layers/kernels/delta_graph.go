@@ -65,7 +65,7 @@ func (d Delta) Apply(q, k, e, z, rate, g, first *graph.Node) (o, last, y *graph.
 	if d.Rated {
 		xs = append(xs, rate)
 	}
-	forward := d.Forward()
+	forward := shared(d, "forward", d.Forward)
 	out := grad.CustomOf(xs, func(xs []*graph.Node) []*graph.Node {
 		return forward.call(xs...)
 	}, func(xs, ys, dys []*graph.Node) []*graph.Node {
@@ -75,7 +75,8 @@ func (d Delta) Apply(q, k, e, z, rate, g, first *graph.Node) (o, last, y *graph.
 			}
 		}
 		all := map[string]*graph.Node{"do": dys[0], "dlast": dys[1], "dy": dys[2]}
-		backward := d.Backward(dys[2] != nil)
+		seen := dys[2] != nil
+		backward := shared(d, fmt.Sprint("backward ", seen), func() *Function { return d.Backward(seen) })
 		for i, x := range xs {
 			all[forward.In[i].Name] = x
 		}

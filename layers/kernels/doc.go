@@ -9,6 +9,8 @@
 // unnoticed. Whoever builds a graph asks On first and uses the graph form where
 // there are no kernels.
 //
+// Attempt is for a compiler that refuses them.
+//
 // KALMARZ_KERNELS=off turns all of them off.
 //
 // Every function runs in plain Go too (Function.Run), which is how it is tested.

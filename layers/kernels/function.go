@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/gomlx/gomlx/support/exceptions"
 
@@ -21,6 +22,27 @@ type Function struct {
 	// instead; outputs that only the reader reads are then zeros.
 	reader string
 	lean   []*triton.Kernel
+
+	printed, printedLean printed
+}
+
+// printed is a function's text, which every program that calls it gets.
+type printed struct {
+	once sync.Once
+	text string
+}
+
+var made sync.Map // *Function by what it is made for
+
+// shared returns the function for a problem and a pass, which is made once in a
+// process: layers and graphs of one shape share it.
+func shared(problem any, pass string, build func() *Function) *Function {
+	key := [2]any{problem, pass}
+	f, found := made.Load(key)
+	if !found {
+		f, _ = made.LoadOrStore(key, build())
+	}
+	return f.(*Function)
 }
 
 // newFunction finds the arrays' shapes in the kernels, which must agree.

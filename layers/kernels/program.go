@@ -21,6 +21,9 @@ var (
 // Rewrite puts kernels into a StableHLO program, as go-xla prints it, in place of
 // the bodies of the functions that have them. It returns "" if there are none.
 func Rewrite(program string) string {
+	if !strings.Contains(program, "@kalmarz_") {
+		return ""
+	}
 	found := false
 	out := body.ReplaceAllStringFunc(program, func(text string) string {
 		f, known := called.Load(body.FindStringSubmatch(text)[1])
@@ -38,10 +41,16 @@ func Rewrite(program string) string {
 
 // text prints the function with its kernels for use in a program.
 func (f *Function) text(program string) string {
-	ks := f.kernels
+	ks, p := f.kernels, &f.printed
 	if f.reader != "" && !strings.Contains(program, "@"+f.reader) {
-		ks = f.lean
+		ks, p = f.lean, &f.printedLean
 	}
+	p.once.Do(func() { p.text = f.print(ks) })
+	return p.text
+}
+
+// print prints it with some kernels.
+func (f *Function) print(ks []*triton.Kernel) string {
 	values := map[string]string{}
 	var in, out, results []string
 	for _, a := range f.In {

@@ -118,10 +118,11 @@ func (f Scan) Pays() bool {
 // last state.
 func (f Scan) Apply(xs ...*graph.Node) (ys, last []*graph.Node) {
 	a := f.cell.arrays()
-	forward, backward := f.Forward(), f.Backward()
+	forward := shared(f, "forward", f.Forward)
 	out := grad.CustomOf(xs, func(xs []*graph.Node) []*graph.Node {
 		return forward.call(xs...)
 	}, func(xs, ys, dys []*graph.Node) []*graph.Node {
+		backward := shared(f, "backward", f.Backward)
 		all := map[string]*graph.Node{}
 		for i, x := range xs {
 			all[forward.In[i].Name] = x

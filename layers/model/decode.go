@@ -5,11 +5,13 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 	gomodel "github.com/gomlx/gomlx/ml/model"
 
 	"github.com/kalmarz/kalmarz/layers/delta"
+	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/mixer"
 	"github.com/kalmarz/kalmarz/layers/param"
 )
@@ -64,7 +66,19 @@ func (d *Decoder) Read(tokens []int32) ([]float32, error) {
 			return nil, fmt.Errorf("model: token %d is %d: must be in [0, %d)", i, id, d.model.Vocab)
 		}
 	}
-	args := []any{tensors.FromFlatDataAndDimensions(tokens, 1, len(tokens))}
+	in := tensors.FromFlatDataAndDimensions(tokens, 1, len(tokens))
+	given := []shapes.Shape{in.Shape()}
+	for _, x := range d.state {
+		given = append(given, x.(*tensors.Tensor).Shape())
+	}
+	err := kernels.Attempt(d.be, func() error { // before the state is given away
+		_, err := d.exec.Compile(given...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	args := []any{in}
 	for _, x := range d.state { // the new state may take the place of the old
 		given, err := DonateTensorBuffer(x.(*tensors.Tensor), d.be, 0)
 		if err != nil {
