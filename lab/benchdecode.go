@@ -71,9 +71,8 @@ func (m *benchModel) openPrefill(be compute.Backend, B, T int) (*timed, error) {
 }
 
 // openDecode compiles steps tokens, each the likeliest after the one before, on
-// states as after T tokens. The states stay on the device and go from call to
-// call in place where the backend can; the tokens are read. The values in the
-// states are made up: no time depends on them.
+// states as after T tokens. The states stay on the device from call to call; the
+// tokens are read. The values in the states are made up: no time depends on them.
 func (m *benchModel) openDecode(be compute.Backend, B, T, steps int) (*timed, error) {
 	begun := time.Now()
 	if err := m.open(be); err != nil {

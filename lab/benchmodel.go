@@ -167,7 +167,7 @@ func (m *benchModel) openTraining(be compute.Backend) (*timed, error) {
 		return nil, err
 	}
 	x := &timed{prepared: time.Since(begun), close: func() {}}
-	step, err := gomodel.NewExec(be, m.t.set.Store, func(scope *gomodel.Scope, in []*Node) []*Node {
+	step, err := gomodel.NewExec(be, m.t.set.Store, func(scope *gomodel.Scope, in []*Node) *Node {
 		out := m.t.stepGraph(scope, in)
 		x.flops = grad.ProductFLOPs(in[0].Graph())
 		return out

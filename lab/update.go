@@ -14,14 +14,14 @@ import (
 )
 
 // A training step leaves parameters and the optimiser's state on the device: the
-// graphs set them as variables, whose buffers GoMLX donates to the execution
-// and replaces by its outputs. The host sends tokens, masks and rates, and
-// reads back the scalars that update returns; weights it reads for checkpoints
-// alone.
+// graphs set them as variables, whose buffers GoMLX gives up for the execution's
+// outputs. (XLA is not told before it compiles, so it writes to new buffers, and
+// the step needs room for both.) The host sends tokens, masks and rates, and reads
+// back the vector that update returns; weights it reads for checkpoints alone.
 
 // stepGraph takes tokens, targets [B,T], mask [B,T], two learning rates and, if
 // the batches have extra rows, those as another three.
-func (t *trainer) stepGraph(scope *gomodel.Scope, in []*Node) []*Node {
+func (t *trainer) stepGraph(scope *gomodel.Scope, in []*Node) *Node {
 	loss := model.Loss(t.logits(in[0]), in[1], in[2])
 	if len(in) > 5 { // rows of another length, whose loss is added
 		loss = Add(loss, model.Loss(t.logits(in[5]), in[6], in[7]))
@@ -41,7 +41,7 @@ func (t *trainer) gatherGraph(scope *gomodel.Scope, in []*Node) *Node {
 }
 
 // applyGraph takes the step that has been gathered.
-func (t *trainer) applyGraph(scope *gomodel.Scope, in []*Node) []*Node {
+func (t *trainer) applyGraph(scope *gomodel.Scope, in []*Node) *Node {
 	loss, grads := optim.Accumulated(scope, in[0].Graph())
 	return t.update(scope, loss, grads, in[0], in[1])
 }
@@ -51,10 +51,10 @@ func (t *trainer) logits(tokens *Node) *Node {
 	return logits
 }
 
-// update takes an optimiser's step and returns the loss, the gradients' norm
-// before clipping, the norm of the updated parameters, and the root mean square
-// of the changes of each group.
-func (t *trainer) update(scope *gomodel.Scope, loss *Node, grads []*Node, rate, rest *Node) []*Node {
+// update takes an optimiser's step and returns a vector: the loss, the gradients'
+// norm before clipping, the norm of the updated parameters, and the root mean
+// square of the changes of each group.
+func (t *trainer) update(scope *gomodel.Scope, loss *Node, grads []*Node, rate, rest *Node) *Node {
 	g := loss.Graph()
 	norm := optim.Norm(grads)
 	before := map[string]*Node{}
@@ -79,7 +79,7 @@ func (t *trainer) update(scope *gomodel.Scope, loss *Node, grads []*Node, rate, 
 		}
 		out = append(out, optim.UpdateRMS(from, to))
 	}
-	return out
+	return Stack(out, 0)
 }
 
 // measured is what one step reports.
@@ -112,10 +112,7 @@ func (t *trainer) train(b datasets.Batch, rate, rest float64) (m measured, err e
 	if err != nil {
 		return m, err
 	}
-	values := make([]float64, len(out))
-	for i, x := range out {
-		values[i] = arrayOf("", x).values[0]
-	}
+	values := arrayOf("", out[0]).values
 	m = measured{values[0], values[1], values[2], map[string]Number{}}
 	for i, g := range t.groups {
 		m.updates[g.Optimiser] = Number(values[3+i])

@@ -86,6 +86,23 @@ func WideBMM(l Layout, a, b *Node) *Node {
 	})[0]
 }
 
+// roundedBMM is WideBMM rounded once. A compiler is asked for the rounded products
+// themselves, of which it sums in float32, too: it would else write the wide ones
+// out and read them again. The gradient of b, of few and long sums where b is a
+// matrix of weights, is rounded after its product, which may be summed in parts.
+func roundedBMM(l Layout, a, b *Node) *Node {
+	if PureGo(a.Graph()) {
+		return ConvertDType(WideBMM(l, a, b), a.DType())
+	}
+	return Custom([]*Node{a, b}, func(x []*Node) []*Node {
+		return []*Node{l.Of(x[0], x[1])}
+	}, func(x, _, d []*Node) []*Node {
+		da, _ := l.adjoint(x[0], x[1], d[0], Layout.Of)
+		_, db := l.adjoint(x[0], x[1], d[0], Layout.Wide)
+		return []*Node{da, ConvertDType(db, b.DType())}
+	})[0]
+}
+
 // adjoint returns the gradients of a and b for that of their product.
 func (l Layout) adjoint(a, b, dy *Node, of func(Layout, *Node, *Node) *Node) (da, db *Node) {
 	switch l {
@@ -100,7 +117,7 @@ func (l Layout) adjoint(a, b, dy *Node, of func(Layout, *Node, *Node) *Node) (da
 // product of bfloat16 matrices is WideBMM rounded once.
 func product(l Layout, a, b *Node) *Node {
 	if a.DType() == dtypes.BFloat16 {
-		return ConvertDType(WideBMM(l, a, b), dtypes.BFloat16)
+		return roundedBMM(l, a, b)
 	}
 	if !PureGo(a.Graph()) {
 		return l.Of(a, b)
@@ -115,13 +132,15 @@ func product(l Layout, a, b *Node) *Node {
 
 // Project returns x w for x [...,d], w [d,e]: [...,e]. The weights take part in
 // the type of x.
-func Project(x, w *Node) *Node { return ConvertDType(ProjectWide(x, w), x.DType()) }
+func Project(x, w *Node) *Node { return project(product, x, w) }
 
 // ProjectWide is Project with a result that is at least float32.
-func ProjectWide(x, w *Node) *Node {
+func ProjectWide(x, w *Node) *Node { return project(WideBMM, x, w) }
+
+func project(times func(l Layout, a, b *Node) *Node, x, w *Node) *Node {
 	dims := x.Shape().Dimensions
 	d, e := dims[len(dims)-1], w.Shape().Dim(-1)
-	y := WideBMM(NN, Reshape(x, 1, -1, d), Reshape(ConvertDType(w, x.DType()), 1, d, e))
+	y := times(NN, Reshape(x, 1, -1, d), Reshape(ConvertDType(w, x.DType()), 1, d, e))
 	return Reshape(y, append(append([]int{}, dims[:len(dims)-1]...), e)...)
 }
 

@@ -54,8 +54,11 @@ func TestBFloat16Products(t *testing.T) {
 		if wide.DType() != dtypes.Float32 || narrow.DType() != dtypes.BFloat16 {
 			t.Errorf("the results are %s and %s", wide.DType(), narrow.DType())
 		}
-		slope := Gradient(ReduceAllSum(wide), w)[0] // x, in the weights' own type
-		return []*Node{wide, ConvertDType(narrow, dtypes.Float32), slope}
+		out := []*Node{wide, ConvertDType(narrow, dtypes.Float32)}
+		for _, y := range []*Node{wide, narrow} { // x, in the weights' own type
+			out = append(out, Gradient(ReduceAllSum(ConvertDType(y, dtypes.Float32)), w)[0])
+		}
+		return out
 	}).MustCall(tensors.FromFlatDataAndDimensions(x, 1, n), tensors.FromFlatDataAndDimensions(ones, n, 1))
 	if got := float64(tensors.MustCopyFlatData[float32](out[0])[0]); math.Abs(got-want) > 1e-6 {
 		t.Errorf("ProjectWide gives %.9g, want %.9g", got, want)
@@ -63,7 +66,9 @@ func TestBFloat16Products(t *testing.T) {
 	if got := float64(tensors.MustCopyFlatData[float32](out[1])[0]); math.Abs(got-want) > 1.0/256 {
 		t.Errorf("Project gives %.9g, want %.9g within 2⁻⁸", got, want)
 	}
-	if slope := tensors.MustCopyFlatData[float32](out[2]); slope[0] != 1 || slope[n-1] != 1.0/1024 {
-		t.Errorf("gradients %g ... %g, want those of x", slope[0], slope[n-1])
+	for _, slope := range out[2:] {
+		if d := tensors.MustCopyFlatData[float32](slope); d[0] != 1 || d[n-1] != 1.0/1024 {
+			t.Errorf("gradients %g ... %g, want those of x", d[0], d[n-1])
+		}
 	}
 }

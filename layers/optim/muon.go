@@ -19,6 +19,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/ml/model"
+
+	"github.com/kalmarz/kalmarz/layers/grad"
 )
 
 // Scaling is the factor s on an orthogonalised update of a matrix with m
@@ -77,32 +79,40 @@ func (u *Muon) UpdateGraph(scope *model.Scope, g *Graph, loss *Node) {
 func (u *Muon) UpdateGraphWithGradients(scope *model.Scope, grads []*Node, dtype dtypes.DType) {
 	store := scope.Store()
 	rest := u.Rest.begin(store, dtype)
+	var own []*model.Variable
+	var xs []*Node
 	for i, v := range Trainable(scope, u.LearningRate.Graph()) {
 		if u.Applies(v) {
-			u.update(store, v, grads[i], dtype)
+			own, xs = append(own, v), append(xs, u.momentum(store, v, grads[i], dtype))
 		} else {
 			rest(v, grads[i])
 		}
 	}
+	for i, x := range orthogonalised(xs, u.Coefficients, u.Iterations, u.BFloat16) {
+		u.update(store, own[i], x, dtype)
+	}
 }
 
-func (u *Muon) update(store *model.Store, v *model.Variable, grad *Node, dtype dtypes.DType) {
-	g := grad.Graph()
-	dims := v.Shape().Dimensions
-	momentum := state(store, muonScope+"/momentum"+v.Path(), dims, dtype)
-	m := Add(MulScalar(momentum.NodeValue(g), u.Momentum), MulScalar(grad, 1-u.Momentum))
+// momentum returns X of a variable before it is orthogonalised.
+func (u *Muon) momentum(store *model.Store, v *model.Variable, gradient *Node, dtype dtypes.DType) *Node {
+	momentum := state(store, muonScope+"/momentum"+v.Path(), v.Shape().Dimensions, dtype)
+	m := Add(MulScalar(momentum.NodeValue(gradient.Graph()), u.Momentum), MulScalar(gradient, 1-u.Momentum))
 	momentum.SetNodeValue(m)
-	x := m
 	if u.Nesterov {
-		x = Add(MulScalar(grad, 1-u.Momentum), MulScalar(m, u.Momentum))
+		return Add(MulScalar(gradient, 1-u.Momentum), MulScalar(m, u.Momentum))
 	}
-	x = Orthogonalise(x, u.Coefficients, u.Iterations, u.BFloat16)
+	return m
+}
+
+// update takes a variable's step along x.
+func (u *Muon) update(store *model.Store, v *model.Variable, x *Node, dtype dtypes.DType) {
+	dims := v.Shape().Dimensions
 	x = MulScalar(x, u.Scaling.of(dims[1], dims[0]))
 	if u.NorMuon != nil {
 		x = u.NorMuon.normalised(store, v, x, dtype)
 	}
 	lr := ConvertDType(u.LearningRate, dtype)
-	w := v.NodeValue(g)
+	w := v.NodeValue(x.Graph())
 	v.SetNodeValue(Sub(Sub(w, Mul(lr, MulScalar(w, u.WeightDecay))), Mul(lr, x)))
 }
 
@@ -124,33 +134,77 @@ func (n *NorMuon) normalised(store *model.Store, v *model.Variable, x *Node, dty
 	return y
 }
 
+// orthogonalised orthogonalises matrices, all of one size, or of its transpose,
+// together: a step launches as many products for one as for all layers.
+func orthogonalised(xs []*Node, c Coefficients, n int, bf16 bool) []*Node {
+	type size struct{ rows, columns int }
+	var sizes []size
+	members := map[size][]int{}
+	out := make([]*Node, len(xs))
+	for i, x := range xs {
+		s := size{x.Shape().Dim(0), x.Shape().Dim(1)}
+		if tall(x) {
+			s = size{s.columns, s.rows}
+		}
+		if members[s] == nil {
+			sizes = append(sizes, s)
+		}
+		members[s] = append(members[s], i)
+	}
+	for _, s := range sizes {
+		var wide []*Node
+		for _, i := range members[s] {
+			wide = append(wide, flipped(xs[i], tall(xs[i])))
+		}
+		for j, y := range grad.Unstack(iterate(Stack(wide, 0), c, n, bf16), 0) {
+			i := members[s][j]
+			out[i] = flipped(y, tall(xs[i]))
+		}
+	}
+	return out
+}
+
 // Orthogonalise brings the singular values of x near 1 in n iterations, keeping
 // its singular vectors; bf16 rounds every intermediate matrix to bfloat16. A
 // matrix of zeros stays.
 func Orthogonalise(x *Node, c Coefficients, n int, bf16 bool) *Node {
-	round := func(x *Node) *Node { return x }
-	if bf16 {
-		dtype := x.DType()
-		round = func(x *Node) *Node {
-			return ConvertDType(ConvertDType(ConvertDType(x, dtypes.Float32), dtypes.BFloat16), dtype)
-		}
-	}
-	tall := x.Shape().Dim(0) > x.Shape().Dim(1)
-	if tall {
-		x = Transpose(x, 0, 1)
-	}
-	x = round(x)
-	x = round(Div(x, AddScalar(round(Sqrt(ReduceAllSum(Square(x)))), 1e-7)))
-	for i := range n {
-		k := c[i%len(c)]
-		p := round(Dot(x, Transpose(x, 0, 1)).Product())
-		q := round(Add(MulScalar(p, k[1]), MulScalar(Dot(p, p).Product(), k[2])))
-		x = round(Add(MulScalar(x, k[0]), Dot(q, x).Product()))
-	}
-	if tall {
-		x = Transpose(x, 0, 1)
+	return orthogonalised([]*Node{x}, c, n, bf16)[0]
+}
+
+func tall(x *Node) bool { return x.Shape().Dim(0) > x.Shape().Dim(1) }
+
+func flipped(x *Node, flip bool) *Node {
+	if flip {
+		return Transpose(x, 0, 1)
 	}
 	return x
+}
+
+// iterate is Orthogonalise for matrices [N,rows,columns] with no more rows than
+// columns. A compiler multiplies what is rounded as bfloat16, which gives the same
+// products, summed in float32.
+func iterate(x *Node, c Coefficients, n int, bf16 bool) *Node {
+	dtype := x.DType()
+	round := func(x *Node) *Node {
+		if !bf16 {
+			return x
+		}
+		x = ConvertDType(ConvertDType(x, dtypes.Float32), dtypes.BFloat16)
+		if dtype == dtypes.Float32 && !grad.PureGo(x.Graph()) {
+			return x
+		}
+		return ConvertDType(x, dtype)
+	}
+	wide := func(x *Node) *Node { return ConvertDType(x, dtype) }
+	norm := Sqrt(ReduceAndKeep(ReduceAndKeep(Square(wide(round(x))), ReduceSum, -1), ReduceSum, -2))
+	x = round(Div(wide(round(x)), AddScalar(wide(round(norm)), 1e-7)))
+	for i := range n {
+		k := c[i%len(c)]
+		p := round(grad.NT.Wide(x, x))
+		q := round(Add(MulScalar(wide(p), k[1]), MulScalar(grad.NN.Wide(p, p), k[2])))
+		x = round(Add(MulScalar(wide(x), k[0]), grad.NN.Wide(q, x)))
+	}
+	return wide(x)
 }
 
 func (s Scaling) of(m, n int) float64 {

@@ -3,6 +3,7 @@ package optim_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -188,5 +189,43 @@ func TestOrthogonaliseRange(t *testing.T) {
 				t.Errorf("%s: singular value %d became %g, outside [%g, %g]", c.name, i, s, c.lo, c.hi)
 			}
 		}
+	}
+}
+
+// TestMuonTakesMatricesTogether: a matrix's step is the same whatever others of its
+// size, or of its transpose's, there are.
+func TestMuonTakesMatricesTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var weights, grads []check.Array
+	for _, d := range [][]int{{3, 5}, {4, 4}, {5, 3}, {3, 5}, {5, 4}} {
+		weights, grads = append(weights, check.Random(rng, 1, d...)), append(grads, check.Random(rng, 1, d...))
+	}
+	of := func(g *Graph) *optim.Muon { return muon(g, 0.1, 0.2, optim.Jordan) }
+	all := newStepper(t, weights, of)
+	all.step(grads...)
+	for i, w := range weights {
+		alone := newStepper(t, []check.Array{w}, of)
+		alone.step(grads[i])
+		if e := check.RelErr(all.value(i), alone.value(0)); !(e < 1e-12) {
+			t.Errorf("matrix %d %v is off by %.2g", i, w.Dims, e)
+		}
+	}
+}
+
+// TestOrthogonaliseInBFloat16: what a compiler multiplies in bfloat16 stays within
+// some roundings, 2⁻⁸ each, of what float64 gives with the same ones.
+func TestOrthogonaliseInBFloat16(t *testing.T) {
+	x := check.Random(rand.New(rand.NewPCG(3, 4)), 1, 6, 9)
+	exec := MustNewExec(check.Backend(), func(x *Node) []*Node {
+		narrow := optim.Orthogonalise(ConvertDType(x, dtypes.Float32), optim.Simple, 5, true)
+		return []*Node{optim.Orthogonalise(x, optim.Simple, 5, true), ConvertDType(narrow, dtypes.Float64), optim.Orthogonalise(x, optim.Simple, 5, false)}
+	})
+	out := exec.MustCall(x.Tensor())
+	want := tensors.MustCopyFlatData[float64](out[0])
+	if e := check.RelErr(tensors.MustCopyFlatData[float64](out[1]), want); !(e < 0.04) {
+		t.Errorf("in float32 it is off by %.2g", e)
+	}
+	if e := check.RelErr(tensors.MustCopyFlatData[float64](out[2]), want); e < 1e-4 {
+		t.Errorf("bfloat16 changes it by %.2g only: it was not rounded", e)
 	}
 }

@@ -23,18 +23,18 @@ func Trainable(scope *model.Scope, g *Graph) []*model.Variable {
 	return vs
 }
 
-// Norm returns the Euclidean norm of all values together.
+// Norm returns the Euclidean norm of all values together, as that of the norms of
+// all rows: for a compiler that is one kernel an array and one for the rest, where
+// the sums of whole arrays take two each.
 func Norm(xs []*Node) *Node {
-	var sum *Node
-	for _, x := range xs {
-		s := ReduceAllSum(Square(x))
-		if sum == nil {
-			sum = s
-		} else {
-			sum = Add(sum, s)
+	rows := make([]*Node, len(xs))
+	for i, x := range xs {
+		if x.Rank() > 1 {
+			x = Sqrt(ReduceSum(Square(x), -1))
 		}
+		rows[i] = Reshape(x, -1)
 	}
-	return Sqrt(sum)
+	return Sqrt(ReduceAllSum(Square(Concatenate(rows, 0))))
 }
 
 // ClipNorm scales gradients of the given joint norm down to at most limit; 0 means
