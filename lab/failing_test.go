@@ -115,6 +115,24 @@ func TestOutOfMemoryInAnEvaluation(t *testing.T) {
 	}
 }
 
+// On CPUs a graph that cannot fit is an error before it runs: an allocation that
+// fails would end the process.
+func TestGraphThatCannotFit(t *testing.T) {
+	onPureGo(t)
+	if freeMemory() == 0 {
+		t.Skip("the machine does not say how much memory is free")
+	}
+	tr, err := fresh().trainer(parse(t, tiny))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := shapes.Make(dtypes.Int32, 1<<36, 16)
+	err = tr.compile(tr.predict, lessScoring, []shapes.Shape{rows, rows})
+	if !noMemory(err) || !strings.HasPrefix(err.Error(), "too little memory here: one array takes ") || !strings.HasSuffix(err.Error(), "B are free; "+lessScoring) {
+		t.Error(err)
+	}
+}
+
 // A compiler that refuses kernels: the run goes on as graphs from the same start,
 // and says so once.
 func TestRefusedKernels(t *testing.T) {

@@ -65,22 +65,8 @@ func newTrainer(be compute.Backend, e *Experiment) (*trainer, error) {
 	return t, nil
 }
 
-// call runs a graph, which is compiled for shapes that are new; without kernels if
-// the compiler refuses them. less is what takes less memory.
-func (t *trainer) call(graph executor, less string, args ...any) (out []*tensors.Tensor, err error) {
-	err = kernels.Attempt(t.be, func() error {
-		out, err = graph.Call(args...)
-		return err
-	})
-	if err != nil {
-		return nil, explain(err, less)
-	}
-	return out, t.noteMemory(graph, args)
-}
-
-// noteMemory asks what a program takes that has just been called, if it was called
-// otherwise before.
-func (t *trainer) noteMemory(graph executor, args []any) error {
+// call runs a graph. less is what takes less memory.
+func (t *trainer) call(graph executor, less string, args ...any) ([]*tensors.Tensor, error) {
 	var given []shapes.Shape
 	for _, a := range args {
 		if x, is := a.(*tensors.Tensor); is {
@@ -89,12 +75,33 @@ func (t *trainer) noteMemory(graph executor, args []any) error {
 			given = append(given, shapes.Make(dtypes.FromAny(a)))
 		}
 	}
+	if err := t.compile(graph, less, given); err != nil {
+		return nil, err
+	}
+	out, err := graph.Call(args...)
+	if err != nil {
+		return nil, explain(err, less)
+	}
+	return out, nil
+}
+
+// compile compiles a graph for arguments of some shapes unless they are those of its
+// last call: without kernels if the compiler refuses them. It notes what the program
+// takes, and is an error if that is more than there is.
+func (t *trainer) compile(graph executor, less string, given []shapes.Shape) error {
 	if slices.EqualFunc(given, t.called[graph], shapes.Shape.Equal) {
 		return nil
 	}
-	g, err := graph.Compile(given...)
+	var g *Graph
+	err := kernels.Attempt(t.be, func() (err error) {
+		g, err = graph.Compile(given...)
+		return err
+	})
 	if err != nil {
-		return explain(err, lessTraining)
+		return explain(err, less)
+	}
+	if err := fits(g); err != nil {
+		return &memoryError{err.Error() + "; " + less}
 	}
 	t.called[graph] = given
 	if m := deviceMemory(g.Executable()); m != nil && (t.memory == nil || m.Bytes > t.memory.Bytes) {
