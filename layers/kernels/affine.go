@@ -26,6 +26,7 @@ var affineEntry = Entry{
 	Name:     "mamba, longhorn",
 	Replaces: "the selective scan and the diagonal form of Longhorn",
 	Range:    kalmanEntry.Range,
+	Pays:     kalmanEntry.Pays,
 	Tolerance: map[DType]Tolerance{
 		BF16: {Value: 1e-2, Gradient: 2e-2},
 		F32:  {Value: 2e-5, Gradient: 2e-4},
@@ -50,8 +51,7 @@ func NewLonghorn(B, T, M, S, chunks int, dtype dtypes.DType) (Scan, error) {
 
 func (c affine) arrays() arrays {
 	a := arrays{name: "mamba", channels: []string{"x", "step"}, states: []string{"in"}, queries: []string{"out"}, statics: []string{"a"},
-		first: []string{"h"}, outputs: []string{"y"}, state: []string{"state"}, effect: []string{"factor", "sum"}, slopes: []string{"slope", "offset"}, sums: 1,
-		unproven: true}
+		first: []string{"h"}, outputs: []string{"y"}, state: []string{"state"}, effect: []string{"factor", "sum"}, slopes: []string{"slope", "offset"}, sums: 1}
 	if c.longhorn {
 		a.name, a.statics, a.sums = "longhorn", nil, 0
 	}

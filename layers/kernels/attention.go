@@ -32,6 +32,7 @@ var attentionEntry = Entry{
 	Name:     "attention",
 	Replaces: "softmax attention at the start of a sequence",
 	Range:    "widths of a head 16, 32, 64, 128 and, for bfloat16, 256; bfloat16 and float32",
+	Pays:     "bfloat16, widths of a head 64, 128 and 256, from 256 tokens on",
 	Tolerance: map[DType]Tolerance{
 		BF16: {Value: 1e-2, Gradient: 2e-2},
 		F32:  {Value: 2e-5, Gradient: 2e-4},

@@ -27,7 +27,7 @@ var kalmanEntry = Entry{
 	Name:     "kalman",
 	Replaces: "the scan of the Kalman filter",
 	Range:    "up to 128 states a channel; bfloat16 and float32",
-	Pays:     "float32, sequences of 256 tokens or more",
+	Pays:     "sequences of 256 tokens or more",
 	Tolerance: map[DType]Tolerance{
 		BF16: {Value: 1e-2, Gradient: 2e-2},
 		F32:  {Value: 5e-6, Gradient: 5e-5},

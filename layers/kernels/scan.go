@@ -83,7 +83,6 @@ type arrays struct {
 	state           []string // the state in between, [B,N,M,S]
 	effect, slopes  []string // what a chunk does to it, and its derivatives
 	sums            int      // for the statics' gradients
-	unproven        bool     // no device has checked these kernels: they run only where asked for
 }
 
 // share is a program's share of a token's gradients, [S,C] for each array over

