@@ -48,7 +48,7 @@ func TestBenchWords(t *testing.T) {
 		"delta T=8,8":               "bench delta: T = 8,8: must be different whole numbers of tokens with commas",
 		"delta T=x":                 "bench delta: T = x: must be different whole numbers of tokens with commas",
 		"delta chunks=3":            "bench delta: chunks = 3: must be powers of two with commas",
-		"delta plan=64,4":           "bench delta: plan = 64,4: must be 9 whole numbers with commas: columns, warps, stages, segments of a sequence",
+		"delta plan=64,4":           "bench delta: plan = 64,4: must be 10 whole numbers with commas: columns, warps, stages, segments of a sequence",
 		"attention plan=64,4":       "bench attention: plan = 64,4: must be 15 whole numbers with commas: rows of a program and tokens of a turn",
 		"attention form=tree":       "bench attention: form = tree: it has no such form",
 		"prefill form=tree":         "bench prefill: form = tree: of models it must be chosen, recurrent or kernel",

@@ -51,8 +51,9 @@ type Plan struct {
 	Stages          int // chunks that it holds in shared memory
 	Segments        int // that a head's chunks are cut into
 	LocalWarps      int // of a program with one chunk
-	LocalChannels   int // that it takes at once
-	LocalColumns    int // of v, the same
+	LocalStages     int // slices that it holds in shared memory
+	LocalChannels   int // of a slice
+	LocalColumns    int // of v that it takes at once
 	LocalRegisters  int // bound of a thread of it, 0 for none
 	WithinRegisters int // the same of one that makes an inverse
 }
@@ -60,9 +61,9 @@ type Plan struct {
 // plan is what was found best on an H200; wider numbers and keys leave no
 // room for two chunks.
 func (d Delta) plan() Plan {
-	p := Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 4, LocalChannels: 32, LocalColumns: 128, WithinRegisters: 128}
+	p := Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 4, LocalStages: 2, LocalChannels: 32, LocalColumns: 128, WithinRegisters: 128}
 	if d.K > 128 || d.DType == F32 {
-		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalChannels: 32, LocalColumns: 32}
+		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalStages: 1, LocalChannels: 32, LocalColumns: 32}
 	}
 	if t := tuned.Load(); t != nil {
 		p = *t
@@ -86,7 +87,7 @@ func Tune(p *Plan) { tuned.Store(p) }
 
 // numbers are the plan's, in their order.
 func (p *Plan) numbers() []*int {
-	return []*int{&p.Columns, &p.Warps, &p.Stages, &p.Segments, &p.LocalWarps, &p.LocalChannels, &p.LocalColumns, &p.LocalRegisters, &p.WithinRegisters}
+	return []*int{&p.Columns, &p.Warps, &p.Stages, &p.Segments, &p.LocalWarps, &p.LocalStages, &p.LocalChannels, &p.LocalColumns, &p.LocalRegisters, &p.WithinRegisters}
 }
 
 // ParsePlan reads a plan's numbers with commas, in their order.
@@ -96,10 +97,10 @@ func ParsePlan(text string) (*Plan, error) {
 	ok := len(words) == len(ns)
 	for i := 0; ok && i < len(ns); i++ {
 		n, err := strconv.Atoi(words[i])
-		*ns[i], ok = n, err == nil && n >= 0 && (n > 0 || i == 3 || i > 6)
+		*ns[i], ok = n, err == nil && n >= 0 && (n > 0 || i == 3 || i > 7)
 	}
 	if !ok {
-		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: columns, warps, stages, segments of a sequence (0 = as many as fill the device), warps of one-chunk programs, the channels and columns they take at once, the registers of a thread of these and of the inverse's, 0 = as many as it takes", text, len(ns))
+		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: columns, warps, stages, segments of a sequence (0 = as many as fill the device), warps and stages of one-chunk programs, the channels and columns they take at once, the registers of a thread of these and of the inverse's, 0 = as many as it takes", text, len(ns))
 	}
 	return &p, nil
 }
@@ -181,6 +182,15 @@ func (d Delta) tokens(k *Kernel, chunk *Tile, from, n int) (t, exist *Tile) {
 // exist are 0.
 func rows(m *Memory, b, t, h, columns, exist *Tile) *Tile {
 	return m.LoadIf(col(exist), b, t.Col(), h, columns.Row())
+}
+
+// fetch asks for rows of a chunk that come later: width of them from the first
+// column on. An array may be nil.
+func (d Delta) fetch(k *Kernel, m *Memory, b, h, chunk, first *Tile, width int) {
+	if m != nil {
+		t := chunk.Mul(d.C).Add(k.Range(d.C)).Min(d.T - 1)
+		m.Prefetch(width, b, t, h, first)
+	}
 }
 
 func setRows(m *Memory, value, b, t, h, columns, exist *Tile) {

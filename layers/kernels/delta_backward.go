@@ -77,6 +77,16 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 		R, s, total := carry[0], carry[0].To(d.DType), sum(carry[1:])
 		c := end.Sub(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
+		next, zero := c.Sub(1).Max(0), k.Full(I32, 0)
+		for _, m := range []*Memory{query, keys, erase} {
+			d.fetch(k, m, b, h, next, zero, d.K)
+		}
+		for _, m := range []*Memory{dOut, dWritten} {
+			d.fetch(k, m, b, h, next, k.Program(0).Mul(d.columns()), d.columns())
+		}
+		if d.Erases {
+			inverse.Prefetch(d.C, b, h, next, r, zero)
+		}
 		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
 		dO := rows(dOut, b, t, h, column, exist)
 		if !part {
@@ -115,11 +125,11 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 		if !part {
 			setRows(dWrite, dZ.To(d.DType), b, t, h, column, exist)
 		}
-		next := []*Tile{R}
+		carry = []*Tile{R}
 		if d.Decays {
-			next = append(next, d.loadSum(sums, b, h, c.Sub(1).Max(0), d.C-1)...)
+			carry = append(carry, d.loadSum(sums, b, h, next, d.C-1)...)
 		}
-		return next
+		return carry
 	})
 	switch {
 	case part:
@@ -134,7 +144,7 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 // of a head. It takes channels a slice at a time: two programs then fit a
 // multiprocessor, and slices are fetched while those before are worked on.
 func (d Delta) local() *Kernel {
-	k := New(d.name("local"), d.Plan.LocalWarps, d.Plan.Stages, d.chunks(), d.B*d.H)
+	k := New(d.name("local"), d.Plan.LocalWarps, d.Plan.LocalStages, d.chunks(), d.B*d.H)
 	k.Registers = d.Plan.LocalRegisters
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
 	written, dOut := d.values(k, "y"), d.values(k, "do")
@@ -155,57 +165,66 @@ func (d Delta) local() *Kernel {
 	if d.Rated {
 		dRate = k.Out("drate", F32, d.B, d.T, d.H)
 	}
-	eraser := erase
-	if d.Shared {
-		eraser = keys
-	}
 
 	c := k.Program(0)
 	b, h := d.head(k, 1)
 	r := k.Range(d.C)
 	t, exist := d.tokens(k, c, 0, d.C)
+	for _, m := range []*Memory{entry, leaving} {
+		m.Prefetch(d.V, b, h, c, k.Range(d.K), k.Full(I32, 0))
+	}
+	var G, total sum
+	var β *Tile
+	if d.Decays {
+		G, total = d.loadSum(sums, b, h, c, r), d.loadSum(sums, b, h, c, d.C-1)
+	}
+	if d.Rated {
+		β = rate.LoadIf(exist, b, t, h)
+	}
 	zeros := func(dims ...int) *Tile { return k.Full(F32, 0, dims...) }
 	inner := func(x, y *Tile) *Tile { return x.To(F32).Mul(y).Sum(1) }
-	wide := min(d.Plan.LocalChannels, d.K)
-	columns := d.localColumns(k, func(column *Tile) (dO, y, dZ *Tile) {
-		if d.Erases {
-			dZ = rows(dWrite, b, t, h, column, exist)
+	read := func(ms ...*Memory) func(at *Tile) []*Tile {
+		return func(at *Tile) (xs []*Tile) {
+			for _, m := range ms {
+				xs = append(xs, rows(m, b, t, h, at, exist))
+			}
+			return xs
 		}
-		return rows(dOut, b, t, h, column, exist), rows(written, b, t, h, column, exist), dZ
-	})
-	// over takes the channels a slice at a time.
-	over := func(carry []*Tile, body func(channel *Tile, row func(m *Memory) *Tile, carry []*Tile) []*Tile) []*Tile {
-		return k.For(d.K/wide, d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
-			channel := turn.Mul(wide).Add(k.Range(wide))
-			return body(channel, func(m *Memory) *Tile { return rows(m, b, t, h, channel, exist) }, carry)
-		})
 	}
+	values, tokens := []*Memory{dOut, written}, []*Memory{query, keys}
+	if d.Erases {
+		values = append(values, dWrite)
+		if !d.Shared {
+			tokens = append(tokens, erase)
+		}
+	}
+	wide := min(d.Plan.LocalChannels, d.K)
+	columns := d.slices(k, d.V, d.Plan.LocalColumns, read(values...))
 
 	// what tokens of the chunk do to each other
-	pairs := columns([]*Tile{zeros(d.C, d.C), zeros(d.C, d.C)}, func(_, dO, y, dZ *Tile, acc []*Tile) []*Tile {
-		P, N := d.dotAdd(acc[0], dO, y.T()), acc[1]
-		if d.Erases {
-			N = d.dotAdd(N, dZ, y.T())
-		}
-		return []*Tile{P, N}
-	})
-	P, N := pairs[0], pairs[1] // p and t above
 	var QK, EK *Tile
 	if d.Rated || d.Decays {
-		products := over([]*Tile{zeros(d.C, d.C), zeros(d.C, d.C)}, func(_ *Tile, row func(m *Memory) *Tile, acc []*Tile) []*Tile {
-			K := row(keys).T()
-			QK, EK := d.dotAdd(acc[0], row(query), K), acc[1]
+		products := d.slices(k, d.K, d.Plan.LocalColumns, read(tokens...))([]*Tile{zeros(d.C, d.C), zeros(d.C, d.C)}, func(_ *Tile, x, acc []*Tile) []*Tile {
+			Q, K, E := x[0], x[1], x[len(tokens)-1]
+			QK, EK := d.dotAdd(acc[0], Q, K.T()), acc[1]
 			if d.Erases {
-				EK = d.dotAdd(EK, row(eraser), K)
+				EK = d.dotAdd(EK, E, K.T())
 			}
 			return []*Tile{QK, EK}
 		})
 		QK, EK = products[0], products[1]
 	}
+	pairs := columns([]*Tile{zeros(d.C, d.C), zeros(d.C, d.C)}, func(_ *Tile, x, acc []*Tile) []*Tile {
+		P, N := d.dotAdd(acc[0], x[0], x[1].T()), acc[1]
+		if d.Erases {
+			N = d.dotAdd(N, x[2], x[1].T())
+		}
+		return []*Tile{P, N}
+	})
+	P, N := pairs[0], pairs[1] // p and t above
 	earlier := r.Col().AtLeast(r.Row().Add(1))
-	var γ, w, end, D, β *Tile
+	var γ, w, end, D *Tile
 	if d.Decays {
-		G, total := d.loadSum(sums, b, h, c, r), d.loadSum(sums, b, h, c, d.C-1)
 		γ, w, end = G.total().Exp().Col(), total.less(G).Exp().Col(), total.total().Exp()
 		D = decay(k, G, G, 0)
 	} else {
@@ -221,7 +240,7 @@ func (d Delta) local() *Kernel {
 		}
 	}
 	if d.Rated {
-		dβ, β = m.Sum(0), rate.LoadIf(exist, b, t, h)
+		dβ = m.Sum(0)
 		m, P, N = m.Mul(β.Row()), P.Mul(β.Row()), N.Mul(β.Row())
 	}
 	if d.Decays {
@@ -231,13 +250,14 @@ func (d Delta) local() *Kernel {
 	P, N = P.To(d.DType), N.To(d.DType)
 
 	// what they have to do with the states on entry and at the end
-	acc := over([]*Tile{dβ, dG, zeros()}, func(channel *Tile, row func(m *Memory) *Tile, carry []*Tile) []*Tile {
+	acc := d.slices(k, d.K, wide, read(tokens...))([]*Tile{dβ, dG, zeros()}, func(channel *Tile, x, carry []*Tile) []*Tile {
+		Q, K, E := x[0], x[1], x[len(tokens)-1] // E, if it is not read, is K
 		dβ, dG, RS := carry[0], carry[1], carry[2]
-		acc := columns([]*Tile{zeros(d.C, wide), zeros(d.C, wide), zeros(d.C, wide), zeros(wide)}, func(column, dO, y, dZ *Tile, acc []*Tile) []*Tile {
+		acc := columns([]*Tile{zeros(d.C, wide), zeros(d.C, wide), zeros(d.C, wide), zeros(wide)}, func(column *Tile, x, acc []*Tile) []*Tile {
 			S, R := entry.Load(b, h, c, channel.Col(), column.Row()), leaving.Load(b, h, c, channel.Col(), column.Row())
-			dQ, dK, dE, RS := d.dotAdd(acc[0], dO, S.T()), d.dotAdd(acc[1], y, R.T()), acc[2], acc[3]
+			dQ, dK, dE, RS := d.dotAdd(acc[0], x[0], S.T()), d.dotAdd(acc[1], x[1], R.T()), acc[2], acc[3]
 			if d.Erases {
-				dE = d.dotAdd(dE, dZ, S.T())
+				dE = d.dotAdd(dE, x[2], S.T())
 			}
 			if d.Decays {
 				RS = RS.Add(inner(S, R.To(F32)))
@@ -245,7 +265,6 @@ func (d Delta) local() *Kernel {
 			return []*Tile{dQ, dK, dE, RS}
 		})
 		dQ, dK, dE := scaled(acc[0], γ), scaled(acc[1], w), scaled(acc[2], γ).Neg()
-		Q, K := row(query), row(keys)
 		if d.Rated {
 			dβ = dβ.Add(inner(K, dK))
 			dK = dK.Mul(β.Col())
@@ -258,7 +277,6 @@ func (d Delta) local() *Kernel {
 		setRows(dQuery, d.dotAdd(dQ, P, K).To(d.DType), b, t, h, channel, exist)
 		dK = d.dotAdd(dK, P.T(), Q)
 		if d.Erases {
-			E := row(eraser)
 			if d.Decays {
 				dG = dG.Add(inner(E, dE))
 			}
@@ -282,22 +300,18 @@ func (d Delta) local() *Kernel {
 	return k
 }
 
-// localColumns returns a walk over the columns of v that adds up tiles. All of them
-// are read once where they are few enough, else a slice at a time and again in each
-// walk.
-func (d Delta) localColumns(k *Kernel, read func(column *Tile) (dO, y, dZ *Tile)) func(acc []*Tile, body func(column, dO, y, dZ *Tile, acc []*Tile) []*Tile) []*Tile {
-	type add = func(column, dO, y, dZ *Tile, acc []*Tile) []*Tile
-	slice := min(d.Plan.LocalColumns, d.V)
-	if slice == d.V {
-		column := k.Range(d.V)
-		dO, y, dZ := read(column)
-		return func(acc []*Tile, body add) []*Tile { return body(column, dO, y, dZ, acc) }
+// slices returns walks over n channels or columns that hand tiles from slice to
+// slice. If one slice has them all they are read here and once, else in each walk.
+func (d Delta) slices(k *Kernel, n, slice int, read func(at *Tile) []*Tile) func(carry []*Tile, body func(at *Tile, x, carry []*Tile) []*Tile) []*Tile {
+	if slice >= n {
+		at := k.Range(n)
+		x := read(at)
+		return func(carry []*Tile, body func(at *Tile, x, carry []*Tile) []*Tile) []*Tile { return body(at, x, carry) }
 	}
-	return func(acc []*Tile, body add) []*Tile {
-		return k.For(d.V/slice, d.Plan.Stages, acc, func(turn *Tile, acc []*Tile) []*Tile {
-			column := turn.Mul(slice).Add(k.Range(slice))
-			dO, y, dZ := read(column)
-			return body(column, dO, y, dZ, acc)
+	return func(carry []*Tile, body func(at *Tile, x, carry []*Tile) []*Tile) []*Tile {
+		return k.For(n/slice, d.Plan.LocalStages, carry, func(turn *Tile, carry []*Tile) []*Tile {
+			at := turn.Mul(slice).Add(k.Range(slice))
+			return body(at, read(at), carry)
 		})
 	}
 }

@@ -147,7 +147,7 @@ func (p problem) compare(t *testing.T, name string, got, want []float64, limit f
 }
 
 // small is a plan in which a head has several programs.
-var small = kernels.Plan{Columns: 16, Warps: 4, Stages: 2, LocalWarps: 4, LocalChannels: 16, LocalColumns: 16}
+var small = kernels.Plan{Columns: 16, Warps: 4, Stages: 2, LocalWarps: 4, LocalStages: 2, LocalChannels: 16, LocalColumns: 16}
 
 // TestDelta compares forward and backward with the float64 recurrence.
 func TestDelta(t *testing.T) {
