@@ -1,5 +1,7 @@
 package triton
 
+import "slices"
+
 // Precision says how a product of float32 tiles is computed.
 type Precision string
 
@@ -9,29 +11,37 @@ const (
 	TF32x3 Precision = "tf32x3" // three such products; about 21 bits
 )
 
-// Dot returns a b for a [m,k], b [k,n], summed in float32. Tiles of BF16 are
-// multiplied exactly; the precision is that of F32.
+// Dot returns a b for a [m,k], b [k,n], summed in float32, or a product for each of
+// p pairs, a [p,m,k], b [p,k,n]. Tiles of BF16 are multiplied exactly; the precision
+// is that of F32.
 func Dot(a, b *Tile, precision Precision) *Tile {
 	return DotAdd(nil, a, b, precision)
 }
 
-// DotAdd returns acc + a b; acc [m,n] is F32, or nil for zeros.
+// DotAdd returns acc + a b; acc is F32 in the product's shape, or nil for zeros.
 func DotAdd(acc, a, b *Tile, precision Precision) *Tile {
-	k := a.k
-	if len(a.dims) != 2 || len(b.dims) != 2 || a.dims[1] != b.dims[0] || a.dtype != b.dtype || !a.dtype.float() {
+	k, rank := a.k, len(a.dims)
+	pairs := 1
+	fits := (rank == 2 || rank == 3) && len(b.dims) == rank && a.dtype == b.dtype && a.dtype.float()
+	if fits && rank == 3 {
+		pairs = a.dims[0]
+		fits = b.dims[0] == pairs
+	}
+	if !fits || a.dims[rank-1] != b.dims[rank-2] {
 		k.fail("matrix product of %s and %s", a.ir(), b.ir())
 	}
-	M, K, N := a.dims[0], a.dims[1], b.dims[1]
+	M, K, N := a.dims[rank-2], a.dims[rank-1], b.dims[rank-1]
 	if min(M, K, N) < 16 {
 		k.fail("matrix product of %s and %s: no dimension may be less than 16", a.ir(), b.ir())
 	}
+	dims := append(slices.Clone(a.dims[:rank-1]), N)
 	if acc == nil {
-		acc = k.Full(F32, 0, M, N)
+		acc = k.Full(F32, 0, dims...)
 	}
-	if acc.dtype != F32 || len(acc.dims) != 2 || acc.dims[0] != M || acc.dims[1] != N {
+	if acc.dtype != F32 || !slices.Equal(acc.dims, dims) {
 		k.fail("matrix product of %s and %s added to %s", a.ir(), b.ir(), acc.ir())
 	}
-	out := k.tile(F32, M, N)
+	out := k.tile(F32, dims...)
 	mode := ""
 	if a.dtype == F32 && precision != IEEE {
 		mode = ", inputPrecision = " + string(precision)
@@ -40,16 +50,21 @@ func DotAdd(acc, a, b *Tile, precision Precision) *Tile {
 		y := m.floats(out)
 		copy(y, m.floats(acc))
 		x, w := m.floats(a), m.floats(b)
+		all := func(x, w []float32) {
+			for i := range pairs {
+				product(y[i*M*N:], x[i*M*K:], w[i*K*N:], M, K, N)
+			}
+		}
 		switch {
 		case a.dtype == BF16 || precision == IEEE:
-			product(y, x, w, M, K, N)
+			all(x, w)
 		case precision == TF32:
-			product(y, mapped(x, cutTF32), mapped(w, cutTF32), M, K, N)
+			all(mapped(x, cutTF32), mapped(w, cutTF32))
 		default:
 			rest := func(x float32) float32 { return cutTF32(x - cutTF32(x)) }
-			product(y, mapped(x, rest), mapped(w, cutTF32), M, K, N)
-			product(y, mapped(x, cutTF32), mapped(w, rest), M, K, N)
-			product(y, mapped(x, cutTF32), mapped(w, cutTF32), M, K, N)
+			all(mapped(x, rest), mapped(w, cutTF32))
+			all(mapped(x, cutTF32), mapped(w, rest))
+			all(mapped(x, cutTF32), mapped(w, cutTF32))
 		}
 		return nil
 	}, "tt.dot %s, %s, %s%s : %s * %s -> %s", a.name(), b.name(), acc.name(), mode, a.ir(), b.ir(), out.ir())

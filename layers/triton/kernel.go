@@ -160,7 +160,7 @@ func (k *Kernel) Loop(from, to *Tile, stages int, carry []*Tile, body func(i *Ti
 			return nil
 		},
 	})
-	return outs
+	return slices.Clone(outs) // the caller may change the slice
 }
 
 func names(ts []*Tile) string {

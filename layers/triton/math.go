@@ -18,8 +18,8 @@ var (
 	mul = binary{"product", "arith.mulf", "arith.muli", func(a, b float32) float32 { return a * b }, func(a, b int32) int32 { return a * b }}
 	div = binary{"quotient", "arith.divf", "arith.divsi", func(a, b float32) float32 { return a / b }, func(a, b int32) int32 { return a / b }}
 	rem = binary{"remainder", "arith.remf", "arith.remsi", nil, func(a, b int32) int32 { return a % b }}
-	top = binary{"maximum", "arith.maxnumf", "arith.maxsi", func(a, b float32) float32 { return max(a, b) }, func(a, b int32) int32 { return max(a, b) }}
-	low = binary{"minimum", "arith.minnumf", "arith.minsi", func(a, b float32) float32 { return min(a, b) }, func(a, b int32) int32 { return min(a, b) }}
+	top = binary{"maximum", "arith.maximumf", "arith.maxsi", func(a, b float32) float32 { return max(a, b) }, func(a, b int32) int32 { return max(a, b) }}
+	low = binary{"minimum", "arith.minimumf", "arith.minsi", func(a, b float32) float32 { return min(a, b) }, func(a, b int32) int32 { return min(a, b) }}
 	and = binary{"conjunction", "", "arith.andi", nil, func(a, b int32) int32 { return a & b }}
 )
 
@@ -38,10 +38,10 @@ func (t *Tile) Div(x any) *Tile { return t.apply(div, x) }
 // Mod returns the remainder of Div, of integers only.
 func (t *Tile) Mod(x any) *Tile { return t.apply(rem, x) }
 
-// Max returns the larger of t and x.
+// Max returns the larger of t and x, NaN if one of them is.
 func (t *Tile) Max(x any) *Tile { return t.apply(top, x) }
 
-// Min returns the smaller of t and x.
+// Min returns the smaller of t and x, NaN if one of them is.
 func (t *Tile) Min(x any) *Tile { return t.apply(low, x) }
 
 // And joins two masks.

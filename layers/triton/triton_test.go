@@ -96,10 +96,12 @@ func TestShapesArePanics(t *testing.T) {
 		"matrix product of tensor<8x16xf32> and tensor<16x16xf32>: no dimension may be less than 16": func(k *Kernel) {
 			Dot(k.Full(F32, 0, 8, 16), k.Full(F32, 0, 16, 16), TF32)
 		},
-		"a tile of [24]: dimensions must be powers of two": func(k *Kernel) { k.Range(24) },
-		"1 indices into x[4 16]":                           func(k *Kernel) { k.In("x", F32, 4, 16).Load(0) },
-		"store of tensor<16xf32> to y bf16[16]":            func(k *Kernel) { k.Out("y", BF16, 16).Store(k.Full(F32, 0, 16), k.Range(16)) },
-		"load from y, which is written":                    func(k *Kernel) { k.Out("y", F32, 16).Load(k.Range(16)) },
+		"matrix product of tensor<2x16x16xf32> and tensor<4x16x16xf32>": func(k *Kernel) { Dot(k.Full(F32, 0, 2, 16, 16), k.Full(F32, 0, 4, 16, 16), TF32) },
+		"matrix product of tensor<2x16x16xf32> and tensor<16x16xf32>":   func(k *Kernel) { Dot(k.Full(F32, 0, 2, 16, 16), k.Full(F32, 0, 16, 16), TF32) },
+		"a tile of [24]: dimensions must be powers of two":              func(k *Kernel) { k.Range(24) },
+		"1 indices into x[4 16]":                                        func(k *Kernel) { k.In("x", F32, 4, 16).Load(0) },
+		"store of tensor<16xf32> to y bf16[16]":                         func(k *Kernel) { k.Out("y", BF16, 16).Store(k.Full(F32, 0, 16), k.Range(16)) },
+		"load from y, which is written":                                 func(k *Kernel) { k.Out("y", F32, 16).Load(k.Range(16)) },
 		"a loop carries tensor<16xf32> as its tile 0, and its body returns tensor<16xbf16>": func(k *Kernel) {
 			k.For(2, 1, []*Tile{k.Full(F32, 0, 16)}, func(_ *Tile, c []*Tile) []*Tile { return []*Tile{c[0].To(BF16)} })
 		},
@@ -214,6 +216,28 @@ func TestPrecision(t *testing.T) {
 		got := apply(t, x, 16, 16, c.dtype, func(x *Tile) *Tile { return Dot(x, x.T(), c.precision) })[0]
 		if math.Abs(float64(got)-c.want) > 3e-7 {
 			t.Errorf("%s of %s: %.9g, expected %.9g", c.precision, c.dtype, got, c.want)
+		}
+	}
+}
+
+// A product of three axes is one of each pair of matrices.
+func TestProductsOfPairs(t *testing.T) {
+	x := make([]float64, 512)
+	for i := range x {
+		x[i] = float64(i%13) - 6
+	}
+	pairs := func(x *Tile) *Tile { return x.Reshape(2, 16, 16) }
+	got := apply(t, x, 32, 16, F32, func(x *Tile) *Tile {
+		return DotAdd(pairs(x), pairs(x), pairs(x).Permute(0, 2, 1), TF32).Reshape(32, 16)
+	})
+	for i := range got {
+		row, column := i/16, i/256*16+i%16
+		want := x[i]
+		for j := range 16 {
+			want += x[row*16+j] * x[column*16+j]
+		}
+		if float64(got[i]) != want {
+			t.Fatalf("element %d is %g, expected %g", i, got[i], want)
 		}
 	}
 }
