@@ -63,7 +63,8 @@ func deltaRows(o option.Values, overview bool) (out []benchCase, err error) {
 	}
 	for _, r := range []deltaBench{
 		{"none", "delta rule", 0, true, false}, {"head", "delta, a decay a head", 1, true, false}, {"rate", "delta by rates, a decay a head", 1, true, true},
-		{"channel", "delta, a decay a channel", D, true, false}, {"additive", "additive, a decay a head", 1, false, false},
+		{"channel", "delta, a decay a channel", D, true, false}, {"channel-rate", "delta by rates, a decay a channel", D, true, true},
+		{"additive", "additive, a decay a head", 1, false, false}, {"channel-additive", "additive, a decay a channel", D, false, false},
 	} {
 		if which := o.Word("decay"); which != "all" && which != r.which {
 			continue
@@ -92,7 +93,8 @@ func deltaRows(o option.Values, overview bool) (out []benchCase, err error) {
 	return out, nil
 }
 
-// inputs are unit keys, e = k/2 or rates about 1/2, and log-decays in (-0.1, 0).
+// inputs are unit keys, e = k/2 or rates about 1/2, and log-decays in (-0.1, 0),
+// which are float32 as mixers have them.
 func (r deltaBench) inputs(g *Graph, dtype dtypes.DType, B, T, H, D int) []*Node {
 	k := grad.L2(wave(g, 0.77, B, T, H, D), 1e-6)
 	out := []*Node{wave(g, 0.31, B, T, H, D), k, wave(g, 0.53, B, T, H, D)}
@@ -102,6 +104,7 @@ func (r deltaBench) inputs(g *Graph, dtype dtypes.DType, B, T, H, D int) []*Node
 	case r.erases:
 		out = append(out, MulScalar(k, 0.5))
 	}
+	out = grad.Each(out, func(x *Node) *Node { return ConvertDType(x, dtype) })
 	if r.decays > 0 {
 		dims := []int{B, T, H}
 		if r.decays > 1 {
@@ -109,7 +112,7 @@ func (r deltaBench) inputs(g *Graph, dtype dtypes.DType, B, T, H, D int) []*Node
 		}
 		out = append(out, AddScalar(MulScalar(wave(g, 0.11, dims...), 0.05), -0.05))
 	}
-	return grad.Each(out, func(x *Node) *Node { return ConvertDType(x, dtype) })
+	return out
 }
 
 // of gives the inputs their places.

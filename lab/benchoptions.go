@@ -15,7 +15,7 @@ var benchOptions = option.Set{
 	{Name: "D", Kind: option.Int, Default: 32, Range: positive, Help: "key and value width of a head"},
 	{Name: "M", Kind: option.Int, Default: 64, Range: positive, Help: "channels of a filter or a scan"},
 	{Name: "S", Kind: option.Int, Default: 16, Range: positive, Help: "states a channel"},
-	{Name: "decay", Kind: option.Word, Default: "all", Choices: []string{"all", "none", "head", "rate", "channel", "additive"}, Help: "which recurrences: the delta rule without decay, with one a head, also by rates, or a channel, or without erasing"},
+	{Name: "decay", Kind: option.Word, Default: "all", Choices: []string{"all", "none", "head", "rate", "channel", "channel-rate", "additive", "channel-additive"}, Help: "which recurrences: the delta rule without decay, with one a head or a channel, also by rates, and without erasing"},
 	{Name: "dtype", Kind: option.Word, Default: "float32", Choices: []string{"float32", "bfloat16"}, Help: "of the inputs; bfloat16 ones of the recurrence also in the narrow form, which stores in bfloat16 what lies between products"},
 	{Name: "form", Kind: option.Word, Default: "all", Choices: []string{"all", "chosen", "recurrent", "chunk", "kernel", "loop", "tree", "levels"}, Help: "ways of evaluation: all but kernels, the one that is chosen by itself, or one kind"},
 	{Name: "chunks", Kind: option.Word, Default: "16,32,64", Help: "chunk lengths of the matrix recurrence"},

@@ -28,7 +28,7 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 		name     string
 		T        int
 		width    int // of keys and values
-		decays   int
+		decays   int // a token and head: 0, 1 or width
 		strength float64
 		erase    bool
 		change   func(a *delta.Arrays)
@@ -45,6 +45,10 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 		{"additive, a long sequence", 2100, 64, 1, 0.1, false, nil},
 		{"additive", 150, 64, 0, 0, false, nil},
 		{"additive, a decay a head", 150, 128, 1, 0.5, false, nil},
+		{"delta by rates, a decay a channel", 150, 128, 128, 0.5, true, byRate},
+		{"delta, a decay a channel", 150, 64, 64, 0.5, true, nil},
+		{"delta, a strong decay a channel", 150, 64, 64, 20, true, nil},
+		{"additive, a decay a channel", 150, 64, 64, 0.5, false, nil},
 	} {
 		for _, dtype := range []triton.DType{triton.BF16, triton.F32} {
 			if dtype == triton.F32 && p.width > 64 {

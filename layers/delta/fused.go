@@ -25,15 +25,13 @@ func (in Inputs) KernelError() error {
 
 func (in Inputs) describe() (k kernels.Delta, err error) {
 	be := in.Q.Graph().Backend()
-	switch {
-	case !kernels.On(be):
+	if !kernels.On(be) {
 		return k, fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
-	case in.LogDecay != nil && in.LogDecay.Rank() == 4:
-		return k, fmt.Errorf("kernels: delta: there are none with a decay a channel")
 	}
 	d := in.Q.Shape().Dimensions
 	return kernels.NewDelta(d[0], d[1], d[2], d[3], in.Write.Shape().Dim(3), in.Q.DType(), kernels.Parts{
-		Erases: in.Erase != nil, Shared: in.Erase == in.K, Rated: in.Rate != nil, Decays: in.LogDecay != nil})
+		Erases: in.Erase != nil, Shared: in.Erase == in.K, Rated: in.Rate != nil, Decays: in.LogDecay != nil,
+		Channels: in.LogDecay != nil && in.LogDecay.Rank() == 4})
 }
 
 // fused evaluates the recurrence by kernels.

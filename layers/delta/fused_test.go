@@ -17,8 +17,12 @@ func TestKernelForm(t *testing.T) {
 	for _, c := range []struct {
 		decays       int
 		erase, state bool
-	}{{1, true, true}, {0, true, false}, {1, false, false}, {0, false, true}} {
+		rates        bool
+	}{{1, true, true, false}, {0, true, false, false}, {1, false, false, false}, {0, false, true, false}, {16, true, true, true}, {16, true, false, false}, {16, false, true, false}} {
 		a := problem(rng, 1, 70, 2, 16, 32, c.decays, 0.3, c.erase, c.state)
+		if c.rates {
+			a.ByRate(rng)
+		}
 		want, wantGrad, w := referenceOf(t, a)
 		fn, ins := graphOf(a, func(in Inputs) Outputs { return Run(in, Form{Kernel: true}) })
 		got, calls, err := kernelcheck.Interpret(func(args []*Node) []*Node {

@@ -42,6 +42,8 @@ type Parts struct {
 	Shared bool // e is k
 	Rated  bool
 	Decays bool
+
+	Channels bool // the decay is of each key channel
 }
 
 // Plan says how the work is cut, which changes nothing but speed.
@@ -64,6 +66,9 @@ func (d Delta) plan() Plan {
 	p := Plan{Columns: 64, Warps: 4, Stages: 2, LocalWarps: 4, LocalStages: 2, LocalChannels: 32, LocalColumns: 128, WithinRegisters: 128}
 	if d.K > 128 || d.DType == F32 {
 		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalStages: 1, LocalChannels: 32, LocalColumns: 32}
+	}
+	if d.Channels {
+		p.LocalChannels = 16
 	}
 	if t := tuned.Load(); t != nil {
 		p = *t
@@ -123,7 +128,7 @@ func (d Delta) name(what string) string {
 	for _, part := range []struct {
 		has  bool
 		name string
-	}{{d.Erases && !d.Shared, "_erase"}, {d.Erases && d.Shared, "_erase_k"}, {d.Rated, "_rate"}, {d.Decays, "_decay"}} {
+	}{{d.Erases && !d.Shared, "_erase"}, {d.Erases && d.Shared, "_erase_k"}, {d.Rated, "_rate"}, {d.Decays, "_decay"}, {d.Channels, "_channels"}} {
 		if part.has {
 			s += part.name
 		}
@@ -149,6 +154,8 @@ func (d Delta) dotAdd(acc, a, b *Tile) *Tile {
 // The arrays, each under one name in all kernels.
 
 func (d Delta) keys(k *Kernel, name string) *Memory { return k.In(name, d.DType, d.B, d.T, d.H, d.K) }
+
+func (d Delta) logDecays(k *Kernel) *Memory { return k.In("g", F32, d.B, d.T, d.H, d.K) }
 
 func (d Delta) values(k *Kernel, name string) *Memory { return k.In(name, d.DType, d.B, d.T, d.H, d.V) }
 

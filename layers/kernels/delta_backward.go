@@ -320,22 +320,22 @@ func (d Delta) slices(k *Kernel, n, slice int, read func(at *Tile) []*Tile) func
 // do, dlast and, if it is seen, dy, to the gradients of Forward's inputs in their
 // order.
 func (d Delta) Backward(seen bool) *Function {
-	name, in := d.name("delta_backward"), []string{"q", "k", "y", "entry", "do", "dlast"}
+	name, in := d.name("delta_backward"), append([]string{"q", "k", "y", "entry", "do", "dlast"}, d.made()...)
 	out := []string{"dq", "dk", "dz", "dfirst"}
 	if seen {
 		name, in = name+"_dy", append(in, "dy")
 	}
 	if d.Decays {
-		in, out = append(in, "sums"), append(out, "dg")
+		out = append(out, "dg")
 	}
-	if d.Erases {
-		in = append(in, "inverse")
-		if !d.Shared {
-			in, out = append(in, "e"), append(out, "de")
-		}
+	if d.Erases && !d.Shared {
+		in, out = append(in, "e"), append(out, "de")
 	}
 	if d.Rated {
 		in, out = append(in, "rate"), append(out, "drate")
+	}
+	if d.Channels {
+		return newFunction(name, append(in, "g"), out, d.reverseChannels(seen), d.localChannels())
 	}
 	var ks []*Kernel
 	if d.cut() {

@@ -15,6 +15,9 @@ const (
 
 // forward walks through the chunks of a head.
 func (d Delta) forward(what walk) *Kernel {
+	if d.Channels {
+		return d.forwardChannels(what)
+	}
 	name, width, wide := "forward", d.V, d.columns()
 	if what == mapping {
 		name, width = "maps", d.mapsDims()[4]
@@ -129,22 +132,24 @@ func (d Delta) forward(what walk) *Kernel {
 }
 
 // Forward is the whole forward pass: from q, k, z, first, and e, rate and g where
-// they are, to o, last, y and what the gradient reads: the inverses, the sums, the
-// states on entry of each chunk and the segments' maps.
+// they are, to o, last, y and what the gradient reads: the states on entry of each
+// chunk, the segments' maps, and what is made of the chunks before.
 func (d Delta) Forward() *Function {
-	in, out := []string{"q", "k", "z", "first"}, []string{"o", "last", "y", "entry"}
+	in, out := []string{"q", "k", "z", "first"}, append([]string{"o", "last", "y", "entry"}, d.made()...)
 	var before []*Kernel
 	if d.Decays {
-		in, out = append(in, "g"), append(out, "sums")
+		in = append(in, "g")
 	}
-	if d.Decays && !d.Erases {
+	switch {
+	case d.Channels:
+		before = append(before, d.prepare())
+	case d.Erases:
+		before = append(before, d.within())
+	case d.Decays:
 		before = append(before, d.sums())
 	}
-	if d.Erases {
-		out, before = append(out, "inverse"), append(before, d.within())
-		if !d.Shared {
-			in = append(in, "e")
-		}
+	if d.Erases && !d.Shared {
+		in = append(in, "e")
 	}
 	if d.Rated {
 		in = append(in, "rate")
@@ -155,6 +160,23 @@ func (d Delta) Forward() *Function {
 	f := newFunction(d.name("delta_forward"), in, out, append(before, d.forward(keeping))...)
 	f.reader, f.lean = d.name("delta_backward"), append(before[:len(before):len(before)], d.forward(outputs))
 	return f
+}
+
+// made are the arrays that are made of the chunks before any walk through them.
+func (d Delta) made() (names []string) {
+	switch {
+	case d.Channels:
+		names = append(names, "queried", "kept", "total", "pairs")
+		if d.Erases {
+			names = append(names, "erased")
+		}
+	case d.Decays:
+		names = append(names, "sums")
+	}
+	if d.Erases {
+		names = append(names, "inverse")
+	}
+	return names
 }
 
 // gates declares what a kernel reads of a part, where there is the part: e unless

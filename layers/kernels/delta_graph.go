@@ -45,18 +45,21 @@ func NewDelta(B, T, H, K, V int, dtype dtypes.DType, parts Parts) (Delta, error)
 	return d, nil
 }
 
-// Pays tells whether the kernels are the better choice where nobody chose.
+// Pays tells whether the kernels are the better choice where nobody chose: of those
+// with a decay a channel no device has checked any.
 func (d Delta) Pays() bool {
-	return d.DType == triton.BF16 && d.K >= 64 && d.V >= 64 && d.T >= 256
+	return !d.Channels && d.DType == triton.BF16 && d.K >= 64 && d.V >= 64 && d.T >= 256
 }
 
 // Apply evaluates the problem in a graph of a backend with kernels. Shapes are
-// those of delta.Inputs; g and rate are float32 [B,T,H], first float32 [B,H,K,V];
-// e, g and rate are read where the problem has them. y is what would be written
-// at rate 1.
+// those of delta.Inputs; g, rate and first are float32. e, g and rate are read where
+// the problem has them. y is what would be written at rate 1.
 func (d Delta) Apply(q, k, e, z, rate, g, first *graph.Node) (o, last, y *graph.Node) {
 	xs := []*graph.Node{q, k, z, first}
-	if d.Decays {
+	switch {
+	case d.Channels: // prepare takes what is less than forgotten for that
+		xs = append(xs, g)
+	case d.Decays:
 		xs = append(xs, graph.MaxScalar(g, forgotten))
 	}
 	if d.Erases && !d.Shared {

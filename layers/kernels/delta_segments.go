@@ -16,7 +16,13 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-func (d Delta) segments() int { return max(d.Plan.Segments, 1) }
+// segments is their number: 1 with a decay a channel, for which no maps are made.
+func (d Delta) segments() int {
+	if d.Channels {
+		return 1
+	}
+	return max(d.Plan.Segments, 1)
+}
 
 func (d Delta) cut() bool { return d.segments() > 1 }
 

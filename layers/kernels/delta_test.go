@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/check/golden"
 	"github.com/kalmarz/kalmarz/layers/delta"
@@ -26,7 +28,10 @@ type problem struct {
 
 func newProblem(rng *rand.Rand, d kernels.Delta, strength float64) problem {
 	decays := 0
-	if d.Decays {
+	switch {
+	case d.Channels:
+		decays = d.K
+	case d.Decays:
 		decays = 1
 	}
 	a := delta.Random(rng, d.B, d.T, d.H, d.K, d.V, decays, strength, d.Erases)
@@ -156,6 +161,7 @@ func TestDelta(t *testing.T) {
 		for i, parts := range []kernels.Parts{
 			{Erases: true, Decays: true}, {Erases: true}, {Decays: true}, {},
 			{Erases: true, Shared: true, Rated: true, Decays: true}, {Erases: true, Rated: true}, {Rated: true, Decays: true}, {Erases: true, Shared: true},
+			{Erases: true, Shared: true, Rated: true, Decays: true, Channels: true}, {Erases: true, Decays: true, Channels: true}, {Decays: true, Channels: true},
 		} {
 			for j, c := range []struct{ T, K, V, C, segments int }{{64, 16, 16, 64, 1}, {37, 32, 16, 16, 2}, {48, 16, 32, 16, 1}, {100, 16, 16, 16, 4}, {100, 16, 16, 64, 2}} {
 				if i%2 == j/2%2 || dtype == triton.F32 { // all lengths, and all parts with two of them
@@ -198,7 +204,7 @@ func TestHardInputs(t *testing.T) {
 				row[3] = 1
 			})
 			each(in["rate"], 1, func(_ int, row []float64) { row[0] = 1 })
-			each(in["g"], 1, func(_ int, row []float64) { row[0] = 0 })
+			clear(in["g"])
 		}},
 		"one key, over-relaxed": {T, 0.01, true, func(in map[string][]float64) {
 			each(in["k"], K, func(_ int, row []float64) { copy(row, in["k"][:K]) })
@@ -209,23 +215,27 @@ func TestHardInputs(t *testing.T) {
 		}},
 		"strong decay": {T, 20, false, func(map[string][]float64) {}},
 		"no decay beside whole": {T, 0.5, false, func(in map[string][]float64) {
-			each(in["g"], 1, func(token int, row []float64) {
-				switch token % 7 {
-				case 3:
-					row[0] = 0
-				case 5:
-					row[0] = -128
+			each(in["g"], len(in["g"])/(T*H), func(token int, row []float64) {
+				for channel := range row {
+					switch (token + 3*channel) % 7 {
+					case 3:
+						row[channel] = 0
+					case 5:
+						row[channel] = -128
+					}
 				}
 			})
 		}},
 	} {
 		for _, dtype := range []triton.DType{triton.BF16, triton.F32} {
-			for _, shared := range []bool{true, false} {
-				if dtype == triton.BF16 && (!shared || c.float32) {
+			for _, parts := range []kernels.Parts{
+				{Erases: true, Shared: true, Rated: true, Decays: true}, {Erases: true, Shared: true, Rated: true, Decays: true, Channels: true}, {Erases: true, Rated: true, Decays: true},
+			} {
+				if dtype == triton.BF16 && (!parts.Shared || c.float32) {
 					continue
 				}
 				rng := rand.New(rand.NewPCG(7, 8))
-				d := kernels.Delta{B: 1, T: c.T, H: H, K: K, V: 16, C: C, DType: dtype, Parts: kernels.Parts{Erases: true, Shared: shared, Rated: true, Decays: true}, Plan: small}
+				d := kernels.Delta{B: 1, T: c.T, H: H, K: K, V: 16, C: C, DType: dtype, Parts: parts, Plan: small}
 				p := newProblem(rng, d, c.strength)
 				c.change(p.in())
 				p.round()
@@ -255,16 +265,19 @@ func TestGolden(t *testing.T) {
 	}
 	limit, cases := kernels.Registry[0].Tolerance[triton.F32], 0
 	for _, c := range archive.Cases {
-		if c.Family != "gdn" && c.Family != "deltanet" && c.Family != "scalar_gla" {
+		parts, known := map[string]kernels.Parts{
+			"gdn": {Erases: true, Shared: true, Rated: true, Decays: true}, "deltanet": {Erases: true, Shared: true, Rated: true}, "scalar_gla": {Decays: true},
+			"kda":  {Erases: true, Shared: true, Rated: true, Decays: true, Channels: true},
+			"gdn2": {Erases: true, Decays: true, Channels: true}, "gla": {Decays: true, Channels: true},
+		}[c.Family]
+		if !known {
 			continue
 		}
 		cases++
 		dims := c.Arrays["in_k"].Dims
 		K := dims[3]
 		const wide = 16
-		erases := c.Family != "scalar_gla"
-		d := kernels.Delta{B: dims[0], T: dims[1], H: dims[2], K: wide, V: wide, C: 64, DType: triton.F32, Plan: small,
-			Parts: kernels.Parts{Erases: erases, Shared: erases, Rated: erases, Decays: c.Family != "deltanet"}}
+		d := kernels.Delta{B: dims[0], T: dims[1], H: dims[2], K: wide, V: wide, C: 64, DType: triton.F32, Plan: small, Parts: parts}
 		p := problem{name: c.Family + "/" + c.Name, d: d}
 		widen := func(array string, scale float64) []float64 { // the last axis, of states also the one before
 			x, rows, out := c.Arrays[array], 1, 1
@@ -281,13 +294,22 @@ func TestGolden(t *testing.T) {
 		}
 		unscale := 1 / math.Sqrt(float64(K))
 		in := map[string][]float64{"q": widen("in_q", unscale), "k": widen("in_k", 1), "z": widen("in_v", 1), "first": make([]float64, d.B*d.H*wide*wide)}
-		if erases {
-			in["rate"] = c.Arrays["in_beta"].Values
+		grads := map[string][]float64{"dq": widen("grad_q", 1/unscale), "dk": widen("grad_k", 1), "dz": widen("grad_v", 1)}
+		if d.Rated {
+			in["rate"], grads["drate"] = c.Arrays["in_beta"].Values, c.Arrays["grad_beta"].Values
 		}
-		if d.Decays {
-			in["g"] = c.Arrays["in_log_decay"].Values
+		switch {
+		case d.Channels:
+			in["g"], grads["dg"] = widen("in_log_decay", 1), widen("grad_log_decay", 1)
+		case d.Decays:
+			in["g"], grads["dg"] = c.Arrays["in_log_decay"].Values, c.Arrays["grad_log_decay"].Values
 		}
-		grads := map[string][]float64{"dq": widen("grad_q", 1/unscale), "dk": widen("grad_k", 1), "dz": widen("grad_v", 1), "drate": c.Arrays["grad_beta"].Values, "dg": c.Arrays["grad_log_decay"].Values}
+		gated := c.Family == "gdn2" // e and z are products of k and v with gates
+		times := func(x, y []float64) []float64 { return floats.MulTo(make([]float64, len(x)), x, y) }
+		if gated {
+			in["e"], in["z"] = times(in["k"], widen("in_erase", 1)), times(in["z"], widen("in_write", 1))
+			grads["derase"], grads["dwrite"] = widen("grad_erase", 1), widen("grad_write", 1)
+		}
 		if _, has := c.Arrays["in_initial_state"]; has {
 			in["first"], grads["dfirst"] = widen("in_initial_state", 1), widen("grad_initial_state", 1)
 		}
@@ -295,13 +317,20 @@ func TestGolden(t *testing.T) {
 		p.compare(t, "o", got["o"].Float64(), widen("out_o", 1), limit.Value)
 		p.compare(t, "state", got["last"].Float64(), widen("out_state", 1), limit.Value)
 		got = p.run(t, d.Backward(false), map[string][]float64{"do": widen("w_o", 1), "dlast": widen("w_state", 1)}, got)
+		results := map[string][]float64{}
+		for name, x := range got {
+			results[name] = x.Float64()
+		}
+		if gated {
+			results["derase"], results["dwrite"] = times(results["de"], in["k"]), times(results["dz"], widen("in_v", 1))
+			results["dz"] = times(results["dz"], widen("in_write", 1))
+			floats.Add(results["dk"], times(results["de"], widen("in_erase", 1)))
+		}
 		for name, want := range grads {
-			if want != nil {
-				p.compare(t, name, got[name].Float64(), want, limit.Gradient)
-			}
+			p.compare(t, name, results[name], want, limit.Gradient)
 		}
 	}
-	if cases < 8 {
-		t.Errorf("%d cases, expected at least 8", cases)
+	if cases < 24 {
+		t.Errorf("%d cases, expected at least 24", cases)
 	}
 }

@@ -93,7 +93,7 @@ func (d Delta) within() *Kernel {
 	})
 	dot := func(a, b *Tile) *Tile { return Dot(a, b, d.precision()) }
 	for i := range n {
-		A[[2]int{i, i}] = unitInverse(k, T[[2]int{i, i}], d.precision())
+		A[[2]int{i, i}] = unitInverse(k, T[[2]int{i, i}], r.Col(), r.Row(), d.precision())
 		for j := i - 1; j >= 0; j-- { // A_ij = -A_ii Σ_{j<=l<i} T_il A_lj
 			sum := dot(T[[2]int{i, j}], A[[2]int{j, j}])
 			for l := j + 1; l < i; l++ {
@@ -114,18 +114,21 @@ func (d Delta) within() *Kernel {
 	return k
 }
 
-// unitInverse returns (I + T)⁻¹ for strictly lower triangular T: the inverses X of
-// all diagonal blocks of m rows give those of 2m rows as X - X (T∘M) X, where M
-// keeps what lies between the two blocks.
-func unitInverse(k *Kernel, T *Tile, precision Precision) *Tile {
-	n := T.Dims()[0]
-	row, column := k.Range(n).Col(), k.Range(n).Row()
-	same := func(m int) *Tile { return row.Div(m).Equal(column.Div(m)) }
-	eye := row.Equal(column).Where(k.Full(F32, 1), 0)
-	X := eye.Sub(same(2).Where(T, 0))
-	for m := 2; m < n; m *= 2 {
-		between := same(2 * m).And(row.Div(m).Differs(column.Div(m)))
-		X = X.Sub(Dot(Dot(X, between.Where(T, 0), precision), X, precision))
+// unitInverse returns (I + T)⁻¹ for strictly lower triangular T, of which row and
+// column are the indices.
+func unitInverse(k *Kernel, T, row, column *Tile, precision Precision) *Tile {
+	dims := T.Dims()
+	eye := row.Equal(column).Where(k.Full(F32, 1, dims...), 0)
+	X := eye.Sub(row.Div(2).Equal(column.Div(2)).Where(T, 0))
+	for m := 2; m < dims[len(dims)-1]; m *= 2 {
+		X = joined(X, T, row, column, m, precision)
 	}
 	return X
+}
+
+// joined makes, of the inverses X of all diagonal blocks of m rows, those of 2m rows:
+// X - X (T∘M) X, where M keeps what lies between the two blocks.
+func joined(X, T, row, column *Tile, m int, precision Precision) *Tile {
+	between := row.Div(2 * m).Equal(column.Div(2 * m)).And(row.Div(m).Differs(column.Div(m)))
+	return X.Sub(Dot(Dot(X, between.Where(T, 0), precision), X, precision))
 }

@@ -1,0 +1,191 @@
+package kernels
+
+// The gradient of delta_channel.go's chunks. With dO, dY the gradients of o and y
+// from outside, R that of the state that leaves the chunk, what walks back is
+//
+//	dU = Pᵀ dO + (w∘K) R     dZ = Aᵀ (β∘dU + dY)
+//	R <- γ_C∘R + (γ∘Q)ᵀ dO - (γ∘E)ᵀ dZ
+//
+// and all else is local to a chunk: with p_rs = dO_r·y_s and t_rs = -dZ_r·y_s, of which
+// p_x and t_x are the pairs that meet at a border, and x the decays to it,
+//
+//	dQ = γ∘(dO Sᵀ) + Σ x∘(p_x (β∘x∘K)) + p_rr β_r k_r
+//	dE = -γ∘(dZ Sᵀ) + Σ x∘(t_x (β∘x∘K))
+//	dK = β∘n,  n = w∘(y Rᵀ) + Σ x∘(p_xᵀ (x∘Q) + t_xᵀ (x∘E)) + p_rr q_r     dβ_s = n_s·k_s
+//
+// A log-decay is in the exponents of the decays to borders, whose gradients are the
+// terms above times their vectors, q∘dQ + e∘dE + k∘dK of one border, the chunk's start
+// and end among them; and in γ_C, <R, γ_C∘S>. The transposes of the sums that made the
+// exponents make dg of them. As there, nothing is the difference of longer sums;
+// tokens with themselves have no decay.
+
+import (
+	"slices"
+
+	. "github.com/kalmarz/kalmarz/layers/triton"
+)
+
+// localChannels makes the gradients of q, k, e, g and the rates, one program for
+// each chunk of a head.
+func (d Delta) localChannels() *Kernel {
+	k := New(d.name("local"), d.C/block, 1, d.chunks(), d.B*d.H)
+	k.Registers = d.Plan.LocalRegisters
+	// what reads the state: queries and, if there are, erase vectors
+	vectors, asked := []*Memory{d.keys(k, "q")}, []*Memory{d.values(k, "do")}
+	if d.Erases {
+		asked = append(asked, d.values(k, "dz"))
+	}
+	if d.Erases && !d.Shared {
+		vectors = append(vectors, d.keys(k, "e"))
+	}
+	keys, written, decays := d.keys(k, "k"), d.values(k, "y"), d.logDecays(k)
+	entry, leaving := k.In("entry", d.DType, d.entryDims()...), k.In("leaving", d.DType, d.entryDims()...)
+	var rate, dRate *Memory
+	if d.Rated {
+		rate = d.numbers(k, "rate")
+		dRate = k.Out("drate", F32, d.B, d.T, d.H)
+	}
+	var dVectors []*Memory
+	for i := range vectors {
+		dVectors = append(dVectors, k.Out([]string{"dq", "de"}[i], d.DType, d.B, d.T, d.H, d.K))
+	}
+	dKeys, dDecay := k.Out("dk", d.DType, d.B, d.T, d.H, d.K), k.Out("dg", F32, d.B, d.T, d.H, d.K)
+
+	c := k.Program(0)
+	b, h := d.head(k, 1)
+	t, exist := d.tokens(k, c, 0, d.C)
+	row := func(m *Memory, column *Tile) *Tile { return rows(m, b, t, h, column, exist) }
+	state := func(m *Memory, channel, column *Tile) *Tile { return m.Load(b, h, c, channel.Col(), column.Row()) }
+	over := func(acc []*Tile, body func(column *Tile, acc []*Tile) []*Tile) []*Tile { // the columns of v
+		wide := min(d.Plan.LocalColumns, d.V)
+		return k.For(d.V/wide, 1, acc, func(turn *Tile, acc []*Tile) []*Tile {
+			return body(turn.Mul(wide).Add(k.Range(wide)), acc)
+		})
+	}
+
+	// p and t within blocks and between them
+	kinds := len(asked)
+	var p []*Tile
+	for range kinds {
+		p = append(p, k.Full(F32, 0, d.C/block, block, block))
+	}
+	for range kinds {
+		p = append(p, k.Full(F32, 0, d.C, d.C))
+	}
+	p = over(p, func(column *Tile, acc []*Tile) []*Tile {
+		y, next := row(written, column), slices.Clone(acc)
+		for i, m := range asked {
+			x := row(m, column)
+			next[i] = d.dotAdd(acc[i], inBlocks(x), transposed(inBlocks(y)))
+			next[kinds+i] = d.dotAdd(acc[kinds+i], x, y.T())
+		}
+		return next
+	})
+	r, s := d.sides(k, true)
+	self := r.Equal(s).Where(p[0], 0).Sum(2).Reshape(d.C, 1)
+	for i := range p {
+		if i%kinds == 1 {
+			p[i] = p[i].Neg()
+		}
+		p[i] = p[i].To(d.DType)
+	}
+	var β *Tile
+	carry := []*Tile{}
+	if d.Rated {
+		β = rate.LoadIf(exist, b, t, h).Col()
+		carry = append(carry, k.Full(F32, 0, d.C))
+	}
+
+	wide := min(d.Plan.LocalChannels, d.K)
+	carry = k.For(d.K/wide, 1, carry, func(turn *Tile, carry []*Tile) []*Tile {
+		channel := turn.Mul(wide).Add(k.Range(wide))
+		decay := d.channelDecays(k, row(decays, channel))
+		dG := decayGradient{d: d, k: k}
+		K := row(keys, channel).To(F32)
+		βK := scaled(K, β)
+		x := make([]*Tile, kinds) // queries, erase vectors
+		for i := range x {
+			x[i] = K
+			if i < len(vectors) {
+				x[i] = row(vectors[i], channel).To(F32)
+			}
+		}
+
+		// what the states that enter and leave have to do with the chunk
+		outside := []*Tile{k.Full(F32, 0, wide), k.Full(F32, 0, d.C, wide)}
+		for range asked {
+			outside = append(outside, outside[1])
+		}
+		outside = over(outside, func(column *Tile, acc []*Tile) []*Tile {
+			S, R := state(entry, channel, column), state(leaving, channel, column)
+			next := []*Tile{acc[0].Add(S.To(F32).Mul(R.To(F32)).Sum(1)), d.dotAdd(acc[1], row(written, column), R.T())}
+			for i, m := range asked {
+				next = append(next, d.dotAdd(acc[2+i], row(m, column), S.T()))
+			}
+			return next
+		})
+		dG.whole = outside[0].Mul(decay.whole())
+		N := outside[1].Mul(decay.toEnd())
+		dG.add(βK.Mul(N), until)
+		γ := decay.fromStart()
+		dx := make([]*Tile, kinds)
+		var dγ *Tile
+		for i := range dx {
+			dx[i] = outside[2+i].Mul(γ)
+			if i > 0 {
+				dx[i] = dx[i].Neg()
+			}
+			dγ = plus(dγ, x[i].Mul(dx[i]))
+		}
+		dG.add(dγ, since)
+
+		// what its tokens do to each other
+		for _, w := range d.borders(k) {
+			decay := decay.to(w)
+			key := w.of(βK).Mul(decay)
+			var dDecay, toK *Tile
+			for i := range x {
+				at := i
+				if !w.close() {
+					at += kinds
+				}
+				pairs, v := w.pairs().Where(p[at], 0), w.of(x[i])
+				from := d.dot(pairs, key)
+				dx[i] = dx[i].Add(whole(from.Mul(decay)))
+				dDecay = plus(dDecay, v.Mul(from))
+				toK = d.dotAdd(toK, transposed(pairs), v.Mul(decay))
+			}
+			N = N.Add(whole(toK.Mul(decay)))
+			dG.add(dDecay.Add(w.of(βK).Mul(toK)).Mul(decay), w.steps)
+		}
+		dx[0], N = dx[0].Add(βK.Mul(self)), N.Add(x[0].Mul(self))
+
+		set := func(m *Memory, v *Tile) { setRows(m, v.To(m.DType()), b, t, h, channel, exist) }
+		dK := scaled(N, β)
+		for i := range dx {
+			if i < len(vectors) {
+				set(dVectors[i], dx[i])
+			} else {
+				dK = dK.Add(dx[i])
+			}
+		}
+		set(dKeys, dK)
+		set(dDecay, dG.all())
+		if d.Rated {
+			return []*Tile{carry[0].Add(K.Mul(N).Sum(1))}
+		}
+		return nil
+	})
+	if d.Rated {
+		dRate.StoreIf(exist, carry[0], b, t, h)
+	}
+	return k
+}
+
+// plus is x + y where x may be nil, for 0.
+func plus(x, y *Tile) *Tile {
+	if x == nil {
+		return y
+	}
+	return x.Add(y)
+}

@@ -1,0 +1,123 @@
+package kernels
+
+import (
+	"slices"
+
+	. "github.com/kalmarz/kalmarz/layers/triton"
+)
+
+// prepare makes, of each chunk, P and A, its vectors with the decays between them and
+// its start or end, and its whole decay.
+func (d Delta) prepare() *Kernel {
+	k := New(d.name("prepare"), d.C/block, 1, d.chunks(), d.B*d.H)
+	k.Registers = d.Plan.WithinRegisters
+	query, keys, decays := d.keys(k, "q"), d.keys(k, "k"), d.logDecays(k)
+	var erase, rate *Memory
+	if d.Erases && !d.Shared {
+		erase = d.keys(k, "e")
+	}
+	if d.Rated && d.Erases {
+		rate = d.numbers(k, "rate")
+	}
+	queried, kept := k.Out("queried", d.DType, d.scaledDims()...), k.Out("kept", d.DType, d.scaledDims()...)
+	total, pairs := k.Out("total", F32, d.totalDims()...), k.Out("pairs", d.DType, d.inverseDims()...)
+	var erased, inverse *Memory
+	if d.Erases {
+		erased, inverse = k.Out("erased", d.DType, d.scaledDims()...), k.Out("inverse", d.DType, d.inverseDims()...)
+	}
+
+	c := k.Program(0)
+	b, h := d.head(k, 1)
+	r := k.Range(d.C)
+	t, exist := d.tokens(k, c, 0, d.C)
+
+	// products of all pairs: of queries and, if there are, erase vectors, first those
+	// within blocks
+	kinds := 1
+	if d.Erases {
+		kinds = 2
+	}
+	var products []*Tile
+	for range kinds {
+		products = append(products, k.Full(F32, 0, d.C/block, block, block))
+	}
+	for range kinds {
+		products = append(products, k.Full(F32, 0, d.C, d.C))
+	}
+	wide := min(slice, d.K)
+	if d.DType == F32 { // takes twice the registers
+		wide = min(slice/2, d.K)
+	}
+	products = k.For(d.K/wide, 1, products, func(turn *Tile, acc []*Tile) []*Tile {
+		channel := turn.Mul(wide).Add(k.Range(wide))
+		read := func(m *Memory) *Tile { return rows(m, b, t, h, channel, exist) }
+		K := read(keys)
+		R := []*Tile{read(query)}
+		if d.Erases {
+			R = append(R, K)
+			if !d.Shared {
+				R[1] = read(erase)
+			}
+		}
+		decay := d.channelDecays(k, rows(decays, b, t, h, channel, exist))
+		next := slices.Clone(acc)
+		for _, w := range d.borders(k) {
+			x := decay.to(w)
+			scaled := func(v *Tile) *Tile { return d.scaled(w.of(v), x) }
+			key := scaled(K)
+			for i, v := range R {
+				from := key
+				if v != K {
+					from = scaled(v)
+				}
+				at := i
+				if !w.close() {
+					at += kinds
+				}
+				next[at] = w.pairs().Where(d.dotAdd(next[at], from, transposed(key)), next[at])
+			}
+		}
+		row, column := d.sides(k, true) // of tokens with themselves
+		next[0] = row.Equal(column).Where(d.dotAdd(next[0], inBlocks(R[0]), transposed(inBlocks(K))), next[0])
+
+		place := []any{b, h, c, r.Col(), channel.Row()}
+		since := decay.fromStart()
+		queried.Store(d.scaled(R[0], since), place...)
+		if d.Erases {
+			erased.Store(d.scaled(R[1], since), place...)
+		}
+		kept.Store(d.scaled(K, decay.toEnd()), place...)
+		total.Store(decay.whole(), b, h, c, channel)
+		return next
+	})
+	pairs.Store(products[kinds].Add(d.diagonal(k, products[0])).To(d.DType), b, h, c, r.Col(), r.Row())
+	if !d.Erases {
+		return k
+	}
+	diagonal, T := products[1], products[3]
+	if d.Rated {
+		β := rate.LoadIf(exist, b, t, h)
+		T = T.Mul(β.Row())
+		diagonal = diagonal.Mul(β.Reshape(d.C/block, 1, block))
+	}
+	row, column := d.sides(k, true)
+	A := d.diagonal(k, unitInverse(k, diagonal, row, column, d.precision()))
+	row, column = d.sides(k, false)
+	for m := block; m < d.C; m *= 2 {
+		A = joined(A, T, row, column, m, d.precision())
+	}
+	inverse.Store(A.To(d.DType), b, h, c, r.Col(), r.Row())
+	return k
+}
+
+// scaled multiplies vectors by decays, in the type of the inputs.
+func (d Delta) scaled(v, decay *Tile) *Tile { return v.To(F32).Mul(decay).To(d.DType) }
+
+// diagonal puts blocks [C/16,16,16] on the diagonal of a matrix of zeros.
+func (d Delta) diagonal(k *Kernel, x *Tile) *Tile {
+	n := d.C / block
+	dims := []int{n, block, n, block}
+	i := k.Range(n)
+	here := i.Col().Equal(i.Row()).Expand(1).Expand(3).Broadcast(dims...)
+	return here.Where(x.Expand(2).Broadcast(dims...), 0).Reshape(d.C, d.C)
+}
