@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/kalmarz/kalmarz/layers/check"
@@ -243,6 +244,19 @@ func TestHardInputs(t *testing.T) {
 				p.check(t, rng)
 			}
 		}
+	}
+}
+
+// Nobody gets kernels that no device has checked without asking for them.
+func TestDeltaPays(t *testing.T) {
+	for _, channels := range []bool{false, true} {
+		d, err := kernels.NewDelta(1, 512, 2, 128, 128, dtypes.BFloat16, kernels.Parts{Erases: true, Decays: true, Channels: channels})
+		if err != nil || d.Pays() == channels {
+			t.Errorf("a decay a channel %v: %v, %v", channels, d.Pays(), err)
+		}
+	}
+	if e := kernels.Find("delta, a decay a channel"); e == nil || e.Pays != "" {
+		t.Errorf("the registry says %+v", e)
 	}
 }
 
