@@ -9,7 +9,7 @@ import (
 
 // wrappings are what GoMLX and PJRT put before the reason of an error.
 var wrappings = regexp.MustCompile(`^(.* panicked: |failed during graph construction/compilation: |compilation failed for Exec "[^"]*": |failed to execute graph "[^"]*": |` +
-	`backend "[^"]*": failed to \w+ computation "[^"]*": |while creating plugin \S+ for backend "[^"]*": |PJRT error \(code=\d+\): )`)
+	`backend "[^"]*": failed to \w+ computation "[^"]*": |graph "[^"]*" failed to compile for the backend "[^"]*": |failed to compile the program: |while creating plugin \S+ for backend "[^"]*": |PJRT error \(code=\d+\): )`)
 
 // unwrap takes the wrappings off the first line of an error's text.
 func unwrap(text string) string {

@@ -20,6 +20,7 @@ func TestReason(t *testing.T) {
 		{compile + "UNIMPLEMENTED: No registered implementation for custom call to __gpu$xla.gpu.triton for platform Host", "UNIMPLEMENTED: No registered implementation for custom call to __gpu$xla.gpu.triton for platform Host; " + noKernel},
 		{compile + "INTERNAL: Failed to compile Triton kernel.", "INTERNAL: Failed to compile Triton kernel.; " + noKernel},
 		{compile + "INTERNAL: ptxas exited with non-zero error code 65280", "INTERNAL: ptxas exited with non-zero error code 65280; " + noTools},
+		{`graph "a#1" failed to compile for the backend "xla": backend "xla": failed to compile computation "a#1": failed to compile the program: PJRT error (code=2): no such operation`, "no such operation"},
 		{`graphFn for "a" panicked: delta: k is (Float32)[1 2], expected dimensions [[1 2 3 4]]`, "delta: k is (Float32)[1 2], expected dimensions [[1 2 3 4]]"},
 		{"eta = 3: must be in [0, 2]", "eta = 3: must be in [0, 2]"},
 	} {
