@@ -58,7 +58,7 @@ type BenchRow struct {
 const benchNumbers = "Median ms is of a step, wall-clock, after warm-up, with compilation apart. A call launches one graph and ends when the device has ended and one number has been read; " +
 	"call_ms is the median of calls one by one, launch included. Where calls_under_way is above 1 the median is of so many calls side by side, which hides the launch. " +
 	"A call of train copies a batch in and reads loss and norms; one of decode is steps_per_call tokens, which are read. " +
-	"gflop counts matrix products as the graph has them, least_bytes everything given and made, once; shares are of the rates measured in the same process."
+	"gflop counts matrix products as the graph has them and, without those of inverses, as fused kernels do, least_bytes everything given and made, once; shares are of the rates measured in the same process."
 
 func (s *Session) newBenchReport(q *benchQuery) *BenchReport {
 	var names []string

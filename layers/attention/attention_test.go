@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kalmarz/kalmarz/layers/check"
+	"github.com/kalmarz/kalmarz/layers/grad"
 	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/kernels/kernelcheck"
 	"github.com/kalmarz/kalmarz/layers/triton"
@@ -24,6 +25,18 @@ func cases(rng *rand.Rand, K int) (out []*Arrays) {
 
 func (a *Arrays) name() string {
 	return fmt.Sprintf("T=%d H=%d J=%d K=%d window=%d", a.T, a.H, a.J, a.K, a.Window)
+}
+
+// seen is the number of pairs of a query and a key that it sees.
+func (a *Arrays) seen() (n int) {
+	for t := range a.T {
+		keys := t + 1
+		if a.Window > 0 {
+			keys = min(keys, a.Window)
+		}
+		n += a.B * a.H * keys
+	}
+	return n
 }
 
 func references(t *testing.T, a *Arrays, do []float64) ([]float64, *Arrays) {
@@ -106,7 +119,11 @@ func TestKernelForm(t *testing.T) {
 				t.Error(err)
 			}
 			o := Run(in, Form{Kernel: true})
-			return append([]*Node{o}, Gradient(ReduceAllSum(Mul(o, x[3])), x[0], x[1], x[2])...)
+			outs := append([]*Node{o}, Gradient(ReduceAllSum(Mul(o, x[3])), x[0], x[1], x[2])...)
+			if got, want := grad.ProductFLOPs(o.Graph()), 7*2*float64(a.seen()*a.K); got != want {
+				t.Errorf("%s: %g operations, want %g: seven products of what is seen", a.name(), got, want)
+			}
+			return outs
 		}, []check.Array{{Dims: queries, Values: a.Q}, {Dims: keys, Values: a.Key}, {Dims: keys, Values: a.Value}, {Dims: queries, Values: do}})
 		if err != nil {
 			t.Fatal(err)

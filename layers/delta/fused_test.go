@@ -7,6 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kalmarz/kalmarz/layers/check"
+	"github.com/kalmarz/kalmarz/layers/grad"
 	"github.com/kalmarz/kalmarz/layers/kernels/kernelcheck"
 )
 
@@ -48,6 +49,35 @@ func TestKernelForm(t *testing.T) {
 		for i, x := range append([][]float64{want.O, want.State, want.U}, wantGrad.inputs()...) {
 			if e := check.RelErr(got[i], x); !(e < 2e-5) {
 				t.Errorf("%+v: result %d is off by %.1e", c, i, e)
+			}
+		}
+	}
+}
+
+// TestKernelFormCountsProducts: a fused kernel counts for about the matrix products
+// of the graph form, forward and with gradients. That spares the blocks above the
+// diagonal, and has those of the inverse.
+func TestKernelFormCountsProducts(t *testing.T) {
+	for _, erase := range []bool{false, true} {
+		a := problem(rand.New(rand.NewPCG(7, 8)), 1, 128, 2, 16, 32, 1, 0.3, erase, false)
+		var counts [2][2]float64
+		for i, form := range []Form{{Kernel: true}, {Chunk: 64}} {
+			fn, ins := graphOf(a, func(in Inputs) Outputs { return Run(in, form) })
+			_, _, err := kernelcheck.Interpret(func(xs []*Node) []*Node {
+				ys := fn(xs)
+				counts[i][0] = grad.ProductFLOPs(xs[0].Graph())
+				ys = append(ys, Gradient(ReduceAllSum(Add(ys[0], ys[2])), xs...)...)
+				counts[i][1] = grad.ProductFLOPs(xs[0].Graph())
+				return ys
+			}, ins)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for pass, kernel := range counts[0] {
+			graph := counts[1][pass]
+			if r := kernel / graph; !(r > 0.6 && r < 1.2) {
+				t.Errorf("erase %v, pass %d: %g operations, the graph form has %g", erase, pass, kernel, graph)
 			}
 		}
 	}

@@ -3,11 +3,11 @@ package grad
 import . "github.com/gomlx/gomlx/core/graph"
 
 // ProductFLOPs counts the matrix products of a graph, two operations for each
-// multiplication and addition, and those in a Loop once a turn. All products
-// must be batches of matrices.
+// multiplication and addition, those in a Loop once a turn, and those noted by
+// CountProducts. All products must be batches of matrices.
 func ProductFLOPs(g *Graph) float64 {
 	loops, _ := g.State(loopsKey{}).([]span)
-	sum := 0.0
+	sum, _ := g.State(countedKey{}).(float64)
 	for i, n := range g.Nodes() {
 		if n.Type() != NodeTypeDotGeneral {
 			continue
@@ -35,3 +35,12 @@ func repeated(g *Graph, from, to, turns int) {
 	loops, _ := g.State(loopsKey{}).([]span)
 	g.AttachState(loopsKey{}, append(loops, span{from, to, turns}))
 }
+
+// CountProducts notes operations of matrix products that a graph does not show, as
+// those of a fused kernel.
+func CountProducts(g *Graph, flops float64) {
+	sum, _ := g.State(countedKey{}).(float64)
+	g.AttachState(countedKey{}, sum+flops)
+}
+
+type countedKey struct{}

@@ -55,8 +55,21 @@ func (a Attention) Pays() bool {
 func (a Attention) Apply(q, k, v *graph.Node) *graph.Node {
 	forward := a.Forward()
 	return grad.CustomOf([]*graph.Node{q, k, v}, func(xs []*graph.Node) []*graph.Node {
+		grad.CountProducts(q.Graph(), 2*a.product())
 		return forward.call(xs...)
 	}, func(xs, ys, dys []*graph.Node) []*graph.Node {
+		grad.CountProducts(q.Graph(), 5*a.product()) // the scores again, and two for each of the two
 		return a.Backward().call(xs[0], xs[1], xs[2], ys[0], dys[0], ys[1])
 	})[0]
+}
+
+// product is the operations of one product over all pairs that are seen: q·k, or
+// of the weights with v.
+func (a Attention) product() float64 {
+	seen := a.T
+	if a.Window > 0 {
+		seen = a.Window
+	}
+	pairs := float64(seen)*float64(a.T) - float64(seen)*float64(seen-1)/2
+	return 2 * float64(a.B*a.H) * pairs * float64(a.K)
 }

@@ -70,6 +70,7 @@ func (d Delta) Apply(q, k, e, z, rate, g, first *graph.Node) (o, last, y *graph.
 	}
 	forward := shared(d, "forward", d.Forward)
 	out := grad.CustomOf(xs, func(xs []*graph.Node) []*graph.Node {
+		grad.CountProducts(q.Graph(), d.products())
 		return forward.call(xs...)
 	}, func(xs, ys, dys []*graph.Node) []*graph.Node {
 		for i := range 2 {
@@ -77,6 +78,7 @@ func (d Delta) Apply(q, k, e, z, rate, g, first *graph.Node) (o, last, y *graph.
 				dys[i] = graph.ZerosLike(ys[i])
 			}
 		}
+		grad.CountProducts(q.Graph(), 2*d.products()) // of each product two gradients
 		all := map[string]*graph.Node{"do": dys[0], "dlast": dys[1], "dy": dys[2]}
 		seen := dys[2] != nil
 		backward := shared(d, fmt.Sprint("backward ", seen), func() *Function { return d.Backward(seen) })
@@ -93,4 +95,16 @@ func (d Delta) Apply(q, k, e, z, rate, g, first *graph.Node) (o, last, y *graph.
 		return backward.call(in...)
 	})
 	return out[0], out[1], out[2]
+}
+
+// products is the operations of a forward pass in chunks, without those of the
+// inverse: T, P, A z, E S, Q S, P u and Kᵀu, of which a state that nothing is erased
+// from has neither T nor A nor E S.
+func (d Delta) products() float64 {
+	within, across := 1, 2 // times C(K+V), and KV, for each token
+	if d.Erases {
+		within, across = 2, 3
+	}
+	tokens := float64(d.B * d.H * d.chunks() * d.C)
+	return 2 * tokens * float64(within*d.C*(d.K+d.V)+across*d.K*d.V)
 }
