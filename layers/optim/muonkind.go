@@ -13,7 +13,7 @@ var muonOptions = option.Set{
 	{Name: "coefficients", Kind: option.Word, Default: "simple", Choices: []string{"simple", "quintic"},
 		Help: "of the iteration: the same each time (singular values end in 0.7 to 1.2), or quintic (0.98 to 1.14 after five)"},
 	{Name: "ns_steps", Kind: option.Int, Default: 5, Range: [2]float64{1, 20}, Help: "iterations"},
-	{Name: "ns_bf16", Kind: option.Bool, Default: false, Help: "round the iteration's matrices to bfloat16"},
+	{Name: "ns_bf16", Kind: option.Bool, Default: false, Help: "round the iteration's matrices to bfloat16, which is faster where devices multiply it"},
 	{Name: "smallest", Kind: option.Int, Default: 16, Range: [2]float64{1, 1 << 20}, Help: "matrices with fewer outputs, as gates of a few heads, are AdamW's"},
 	{Name: "rest_lr", Kind: option.Float, Default: 1.0, Range: [2]float64{0, 1e6}, Help: "AdamW's learning rate / lr"},
 	{Name: "rest_wd", Kind: option.Float, Default: 1.0, Range: [2]float64{0, 1e6}, Help: "AdamW's weight decay / wd"},
