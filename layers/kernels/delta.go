@@ -191,15 +191,6 @@ func rows(m *Memory, b, t, h, columns, exist *Tile) *Tile {
 	return m.LoadIf(col(exist), b, t.Col(), h, columns.Row())
 }
 
-// fetch asks for rows of a chunk that come later: width of them from the first
-// column on. An array may be nil.
-func (d Delta) fetch(k *Kernel, m *Memory, b, h, chunk, first *Tile, width int) {
-	if m != nil {
-		t := chunk.Mul(d.C).Add(k.Range(d.C)).Min(d.T - 1)
-		m.Prefetch(width, b, t, h, first)
-	}
-}
-
 func setRows(m *Memory, value, b, t, h, columns, exist *Tile) {
 	m.StoreIf(col(exist), value, b, t.Col(), h, columns.Row())
 }

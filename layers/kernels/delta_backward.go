@@ -77,16 +77,6 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 		R, s, total := carry[0], carry[0].To(d.DType), sum(carry[1:])
 		c := end.Sub(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
-		next, zero := c.Sub(1).Max(0), k.Full(I32, 0)
-		for _, m := range []*Memory{query, keys, erase} {
-			d.fetch(k, m, b, h, next, zero, d.K)
-		}
-		for _, m := range []*Memory{dOut, dWritten} {
-			d.fetch(k, m, b, h, next, k.Program(0).Mul(d.columns()), d.columns())
-		}
-		if d.Erases {
-			inverse.Prefetch(d.C, b, h, next, r, zero)
-		}
 		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
 		dO := rows(dOut, b, t, h, column, exist)
 		if !part {
@@ -127,7 +117,7 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 		}
 		carry = []*Tile{R}
 		if d.Decays {
-			carry = append(carry, d.loadSum(sums, b, h, next, d.C-1)...)
+			carry = append(carry, d.loadSum(sums, b, h, c.Sub(1).Max(0), d.C-1)...)
 		}
 		return carry
 	})
@@ -170,9 +160,6 @@ func (d Delta) local() *Kernel {
 	b, h := d.head(k, 1)
 	r := k.Range(d.C)
 	t, exist := d.tokens(k, c, 0, d.C)
-	for _, m := range []*Memory{entry, leaving} {
-		m.Prefetch(d.V, b, h, c, k.Range(d.K), k.Full(I32, 0))
-	}
 	var G, total sum
 	var β *Tile
 	if d.Decays {

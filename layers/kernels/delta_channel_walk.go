@@ -26,9 +26,6 @@ func (d Delta) forwardChannels(what walk) *Kernel {
 		S, s := carry[0], carry[0].To(d.DType)
 		t, exist := d.tokens(k, n, 0, d.C)
 		x := c.read(k, b, h, n)
-		ahead := n.Add(d.Plan.Stages).Min(d.chunks() - 1)
-		c.fetch(k, b, h, ahead)
-		d.fetch(k, write, b, h, ahead, k.Program(0).Mul(d.columns()), d.columns())
 		if what == keeping {
 			entry.Store(s, b, h, n, channel.Col(), column.Row())
 		}
@@ -73,11 +70,6 @@ func (d Delta) reverseChannels(seen bool) *Kernel {
 		n := k.Full(I32, float64(d.chunks()-1)).Sub(turn)
 		t, exist := d.tokens(k, n, 0, d.C)
 		x := c.read(k, b, h, n)
-		ahead := n.Sub(d.Plan.Stages).Max(0)
-		c.fetch(k, b, h, ahead)
-		for _, m := range []*Memory{dOut, dWritten} {
-			d.fetch(k, m, b, h, ahead, k.Program(0).Mul(d.columns()), d.columns())
-		}
 		dO := rows(dOut, b, t, h, column, exist)
 		leaving.Store(s, b, h, n, channel.Col(), column.Row())
 		dZ := d.dotAdd(d.dot(x.kept, s), x.pairs.T(), dO) // dU
@@ -130,19 +122,4 @@ func (p prepared) read(k *Kernel, b, h, n *Tile) (x chunkTiles) {
 		x.erased, x.inverse = vectors(p.erased), matrix(p.inverse)
 	}
 	return x
-}
-
-// fetch asks for a chunk that comes later.
-func (p prepared) fetch(k *Kernel, b, h, n *Tile) {
-	r, zero := k.Range(p.d.C), k.Full(I32, 0)
-	for _, m := range []*Memory{p.queried, p.erased, p.kept} {
-		if m != nil {
-			m.Prefetch(p.d.K, b, h, n, r, zero)
-		}
-	}
-	for _, m := range []*Memory{p.pairs, p.inverse} {
-		if m != nil {
-			m.Prefetch(p.d.C, b, h, n, r, zero)
-		}
-	}
 }

@@ -63,16 +63,6 @@ func (d Delta) forward(what walk) *Kernel {
 	S = k.For(d.chunks()/d.segments(), d.Plan.Stages, []*Tile{S}, func(turn *Tile, carry []*Tile) []*Tile {
 		S, s := carry[0], carry[0].To(d.DType)
 		c := segment.Mul(d.chunks() / d.segments()).Add(turn)
-		next, zero := c.Add(1).Min(d.chunks()-1), k.Full(I32, 0)
-		for _, m := range []*Memory{query, keys, erase} {
-			d.fetch(k, m, b, h, next, zero, d.K)
-		}
-		if what != mapping {
-			d.fetch(k, write, b, h, next, k.Program(0).Mul(wide), wide)
-		}
-		if d.Erases {
-			inverse.Prefetch(d.C, b, h, next, r, zero)
-		}
 		t, exist := d.tokens(k, c, 0, d.C)
 		K := rows(keys, b, t, h, channel, exist)
 		var P, Q, γ, y *Tile

@@ -1,7 +1,6 @@
 package triton
 
 import (
-	"errors"
 	"fmt"
 	"math"
 )
@@ -121,35 +120,6 @@ func (m *Memory) LoadIf(mask *Tile, at ...any) *Tile {
 		y := r.floats(out)
 		return r.access(m, p, false, func(lane, at int) { y[lane] = r.args[m.number].Values[at] }, func(lane int) { y[lane] = 0 })
 	}, "tt.load %s%s : %s", name, args, ir)
-}
-
-// Prefetch asks for the n elements from each place on along the last axis, so that a
-// load of them later finds them in the cache that all programs share. Their bytes
-// must be a multiple of 16, and so must the place of the first.
-func (m *Memory) Prefetch(n int, at ...any) {
-	k, size := m.k, 4
-	if m.dtype == BF16 {
-		size = 2
-	}
-	if m.written || n < 1 || n*size%16 != 0 {
-		k.fail("prefetch of %d elements of %s: must be whole multiples of 16 bytes of what is read", n, m.name)
-	}
-	p := m.place(nil, at)
-	name, ir := m.pointers(p)
-	number, none := irType("i64", p.offset.dims), irType("i32", p.offset.dims)
-	k.at.ops = append(k.at.ops, op{text: fmt.Sprintf("%si = tt.ptr_to_int %s : %s -> %s", name, name, ir, number)}, op{
-		text: fmt.Sprintf(`%sd = tt.elementwise_inline_asm "cp.async.bulk.prefetch.L2.global [$1], %d; mov.b32 $0, 0;" {constraints = "=r,l", packed_element = 1 : i32, pure = false} %si : %s -> %s`, name, n*size, name, number, none),
-		run: func(r *machine) error {
-			last := m.dims[len(m.dims)-1]
-			var outside error
-			err := r.access(m, p, false, func(_, at int) {
-				if from := at % last; from+n > last || at*size%16 != 0 {
-					outside = fmt.Errorf("fetches %d elements of argument %s from index %d of its last axis on: not whole multiples of 16 bytes within %v", n, m.name, from, m.dims)
-				}
-			}, nil)
-			return errors.Join(err, outside)
-		},
-	})
 }
 
 // Store writes a value at indices; all are broadcast together.

@@ -277,28 +277,3 @@ func TestText(t *testing.T) {
 		}
 	}
 }
-
-// A prefetch changes nothing, and one beyond its array is found.
-func TestPrefetch(t *testing.T) {
-	build := func(n, from int) *Kernel {
-		k := New("fetch", 1, 1)
-		x, y := k.In("x", BF16, 4, 16), k.Out("y", BF16, 4, 16)
-		row := k.Range(4)
-		x.Prefetch(n, row, from)
-		y.Store(x.Load(row.Col(), k.Range(16).Row()), row.Col(), k.Range(16).Row())
-		return k
-	}
-	x, y := NewBuffer(BF16, 4, 16), NewBuffer(BF16, 4, 16)
-	fill(x.Values, 3)
-	if err := build(8, 8).Run(x, y); err != nil || y.Values[63] != 3 {
-		t.Errorf("%v, %v", err, y.Values[63])
-	}
-	for _, from := range []int{9, 4} {
-		if err := build(8, from).Run(x, y); err == nil || !strings.Contains(err.Error(), "fetches 8 elements of argument x") {
-			t.Errorf("from %d: %v", from, err)
-		}
-	}
-	if text := build(8, 8).Text(); !strings.Contains(text, "cp.async.bulk.prefetch.L2.global [$1], 16;") {
-		t.Error(text)
-	}
-}
