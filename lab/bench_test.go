@@ -166,7 +166,7 @@ func TestInputsThatDoNotFit(t *testing.T) {
 	if _, err := s.open(); err != nil {
 		t.Fatal(err)
 	}
-	_, cases := casesOf(t, "attention B=1048576 T=1048576 H=1 D=64 pass=forward")
+	_, cases := casesOf(t, "delta B=1048576 T=1048576 H=1 D=64 decay=none form=recurrent pass=forward")
 	r := &BenchReport{}
 	if err := s.timeCases(context.Background(), cases, &benchQuery{}, r); err != nil {
 		t.Fatal(err)
