@@ -68,7 +68,7 @@ func (d Delta) plan() Plan {
 		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalStages: 1, LocalChannels: 32, LocalColumns: 32}
 	}
 	if d.Channels {
-		p.LocalChannels = 16
+		p.Stages, p.LocalStages, p.LocalChannels, p.WithinRegisters = 1, 1, 32, 0
 	}
 	if t := tuned.Load(); t != nil {
 		p = *t

@@ -27,6 +27,8 @@ package kernels
 //	first, last S [B,H,K,V]     entry S of each chunk [B,H,N,K,V]
 
 import (
+	"math/bits"
+
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
@@ -35,64 +37,27 @@ func (d Delta) scaledDims() []int { return []int{d.B, d.H, d.chunks(), d.C, d.K}
 func (d Delta) totalDims() []int { return []int{d.B, d.H, d.chunks(), d.K} }
 
 // border is where the first and the second m of 2m tokens meet, of all such in a chunk.
-// Where they are close, tiles hold blocks of tokens, [C/16,16,·], else [C,·].
 type border struct {
-	d Delta
-	k *Kernel
-	m int
+	level *Tile // log₂ m
+	half  *Tile // of each token: its index / m
 }
 
-func (d Delta) borders(k *Kernel) (all []border) {
-	for m := 1; m < d.C; m *= 2 {
-		all = append(all, border{d, k, m})
-	}
-	return all
+// borders is how many there are for each token.
+func (d Delta) borders() int { return bits.Len(uint(d.C)) - 1 }
+
+// overBorders takes one after the other, as a loop: straight code would hold the masks
+// of all of them.
+func (d Delta) overBorders(k *Kernel, carry []*Tile, body func(w border, carry []*Tile) []*Tile) []*Tile {
+	n := len(carry)
+	return k.For(d.borders(), 1, append(carry[:n:n], k.Range(d.C)), func(level *Tile, carry []*Tile) []*Tile {
+		half := carry[n]
+		return append(body(border{level, half}, carry[:n:n]), half.Div(2))
+	})[:n]
 }
 
-func (w border) close() bool { return w.m < block }
-
-// of brings rows of a chunk into the shape of the border's tiles, and whole back.
-func (w border) of(x *Tile) *Tile {
-	if !w.close() {
-		return x
-	}
-	return inBlocks(x)
-}
-
-func inBlocks(x *Tile) *Tile {
-	dims := x.Dims()
-	return x.Reshape(dims[0]/block, block, dims[1])
-}
-
-func whole(x *Tile) *Tile {
-	dims := x.Dims()
-	if len(dims) == 2 {
-		return x
-	}
-	return x.Reshape(dims[0]*dims[1], dims[2])
-}
-
-func transposed(x *Tile) *Tile {
-	if len(x.Dims()) == 2 {
-		return x.T()
-	}
-	return x.Permute(0, 2, 1)
-}
-
-// pairs tells which rows r and columns s are a pair with the border between them.
+// pairs tells which rows r and columns s are a pair with the border between them: s is
+// in the half before r's, if there is one.
 func (w border) pairs() *Tile {
-	r, s := w.d.sides(w.k, w.close())
-	r, s = r.Div(w.m), s.Div(w.m)
-	return r.Mod(2).Equal(1).And(r.Sub(s).Equal(1))
-}
-
-// sides are the indices of rows and columns of matrices of pairs: those within each
-// block, [C/16,16,16], or those of a whole chunk, [C,C].
-func (d Delta) sides(k *Kernel, blocks bool) (r, s *Tile) {
-	if !blocks {
-		n := k.Range(d.C)
-		return n.Col(), n.Row()
-	}
-	n := k.Range(block)
-	return n.Col().Expand(0), n.Row().Expand(0)
+	before := w.half.Mod(2).Equal(1).Where(w.half.Sub(1), -1)
+	return before.Col().Equal(w.half.Row())
 }

@@ -6,34 +6,41 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// counts tells which tokens i are in the decay between token r and a border.
-type counts func(r, i *Tile) *Tile
-
-// steps counts up to and with a token r behind the border, and after one before it.
-func (w border) steps(r, i *Tile) *Tile {
-	before := r.Div(w.m).Mod(2).Neg().Add(1) // 1 or 0
-	start, next := r.Div(w.m).Mul(w.m), r.Add(1)
-	from := start.Add(before.Mul(next.Sub(start)))
-	to := next.Add(before.Mul(start.Add(w.m).Sub(next)))
-	return i.AtLeast(from).And(i.Less(to))
+// steps makes the matrices of 0 and 1 that tell which tokens i are in the decay between
+// token r and a border, for each border: those up to and with r behind it, and those
+// after r before it; then those from r to the chunk's end, which is a border that all
+// are before, and from its start to r.
+func (d Delta) steps() *Kernel {
+	k := New(d.name("steps"), 1, 1, d.matrices())
+	out := k.Out("steps", BF16, d.stepsDims()...)
+	which, token := k.Program(0), k.Range(d.C)
+	half := k.Loop(k.Full(I32, 0), which, 1, []*Tile{token}, func(_ *Tile, half []*Tile) []*Tile {
+		return []*Tile{half[0].Div(2)}
+	})[0]
+	behind := half.Mod(2).Add(which.Div(d.borders() + 1)) // 1 or 0
+	r, i := token.Col(), token.Row()
+	upTo := r.AtLeast(i).Where(k.Full(I32, 1), 0)
+	counts := half.Col().Equal(half.Row()).And(upTo.Equal(behind.Col()))
+	out.Store(counts.Where(k.Full(BF16, 1), 0.0), which, r, i)
+	return k
 }
 
-// since and until count in the decays from the chunk's start and to its end.
-func since(r, i *Tile) *Tile { return r.AtLeast(i) }
+func (d Delta) matrices() int { return d.borders() + 2 }
 
-func until(r, i *Tile) *Tile { return r.Less(i) }
+func (d Delta) stepsDims() []int { return []int{d.matrices(), d.C, d.C} }
 
 // channelDecays are those of some channels in a chunk.
 type channelDecays struct {
 	d     Delta
 	k     *Kernel
+	steps *Memory
 	parts []*Tile // of log₂ of each token's decay, which add up to it [C,channels]
 	total *Tile   // log₂ of the whole decay [channels]
 }
 
-func (d Delta) channelDecays(k *Kernel, g *Tile) channelDecays {
+func (d Delta) channelDecays(k *Kernel, steps *Memory, g *Tile) channelDecays {
 	g = g.Max(forgotten).Mul(math.Log2E)
-	return channelDecays{d: d, k: k, parts: d.parts(g), total: g.Sum(0)}
+	return channelDecays{d: d, k: k, steps: steps, parts: d.parts(g), total: g.Sum(0)}
 }
 
 // parts cuts numbers into addends of 8 bits each, which bfloat16 holds.
@@ -51,17 +58,12 @@ func (d Delta) parts(x *Tile) []*Tile {
 }
 
 // sumOf adds to sum, of numbers in parts, those rows that count for each row, or with
-// back those for which it counts: a product with a matrix of 0 and 1, or its transpose.
-func (d Delta) sumOf(k *Kernel, sum *Tile, c counts, parts []*Tile, back bool) *Tile {
-	blocks := len(parts[0].Dims()) == 3
-	r, i := d.sides(k, blocks)
-	dims := []int{d.C, d.C}
-	if blocks {
-		dims = []int{d.C / block, block, block}
-	}
-	matrix := c(r, i).Broadcast(dims...).Where(k.Full(BF16, 1), 0.0)
+// back those for which it counts: a product with one of steps, or its transpose.
+func (d Delta) sumOf(k *Kernel, sum *Tile, steps *Memory, which any, parts []*Tile, back bool) *Tile {
+	token := k.Range(d.C)
+	matrix := steps.Load(which, token.Col(), token.Row())
 	if back {
-		matrix = transposed(matrix)
+		matrix = matrix.T()
 	}
 	for j := len(parts) - 1; j >= 0; j-- { // the small ones first
 		sum = DotAdd(sum, matrix, parts[j], TF32)
@@ -70,43 +72,38 @@ func (d Delta) sumOf(k *Kernel, sum *Tile, c counts, parts []*Tile, back bool) *
 }
 
 // to is the decay between each token and a border.
-func (c channelDecays) to(w border) *Tile {
-	parts := make([]*Tile, len(c.parts))
-	for j, part := range c.parts {
-		parts[j] = w.of(part)
-	}
-	return c.d.sumOf(c.k, nil, w.steps, parts, false).Exp2()
-}
+func (c channelDecays) to(w border) *Tile { return c.along(w.level) }
 
 // fromStart and toEnd are the decays between each token and the chunk's start or end,
 // whole that from the one to the other.
 
-func (c channelDecays) fromStart() *Tile { return c.d.sumOf(c.k, nil, since, c.parts, false).Exp2() }
+func (c channelDecays) fromStart() *Tile { return c.along(c.d.borders() + 1) }
 
-func (c channelDecays) toEnd() *Tile { return c.d.sumOf(c.k, nil, until, c.parts, false).Exp2() }
+func (c channelDecays) toEnd() *Tile { return c.along(c.d.borders()) }
+
+func (c channelDecays) along(which any) *Tile {
+	return c.d.sumOf(c.k, nil, c.steps, which, c.parts, false).Exp2()
+}
 
 func (c channelDecays) whole() *Tile { return c.total.Exp2() }
 
 // decayGradient gathers the gradient of log-decays from those of decays' logarithms.
 type decayGradient struct {
-	d          Delta
-	k          *Kernel
-	close, far *Tile // of sums in blocks and of others
-	whole      *Tile // of a chunk's sum [channels]
+	d     Delta
+	k     *Kernel
+	steps *Memory
+	sum   *Tile
+	whole *Tile // of a chunk's sum [channels]
 }
 
-// add takes the gradient of the logarithm of a decay in which tokens count.
-func (e *decayGradient) add(x *Tile, c counts) {
-	sum := &e.far
-	if len(x.Dims()) == 3 {
-		sum = &e.close
-	}
+// add takes the gradients of the logarithms of decays along one of steps.
+func (e *decayGradient) add(x *Tile, which any) {
 	parts := e.d.parts(x)
 	if e.d.DType == BF16 {
 		parts = parts[:1] // x is a product of what has no more digits
 	}
-	*sum = e.d.sumOf(e.k, *sum, c, parts, true)
+	e.sum = e.d.sumOf(e.k, e.sum, e.steps, which, parts, true)
 }
 
 // all is the gradient of the log-decays [C,channels].
-func (e *decayGradient) all() *Tile { return e.far.Add(whole(e.close)).Add(e.whole.Row()) }
+func (e *decayGradient) all() *Tile { return e.sum.Add(e.whole.Row()) }

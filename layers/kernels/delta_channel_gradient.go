@@ -39,6 +39,7 @@ func (d Delta) localChannels() *Kernel {
 		vectors = append(vectors, d.keys(k, "e"))
 	}
 	keys, written, decays := d.keys(k, "k"), d.values(k, "y"), d.logDecays(k)
+	steps := k.In("steps", BF16, d.stepsDims()...)
 	entry, leaving := k.In("entry", d.DType, d.entryDims()...), k.In("leaving", d.DType, d.entryDims()...)
 	var rate, dRate *Memory
 	if d.Rated {
@@ -56,35 +57,30 @@ func (d Delta) localChannels() *Kernel {
 	t, exist := d.tokens(k, c, 0, d.C)
 	row := func(m *Memory, column *Tile) *Tile { return rows(m, b, t, h, column, exist) }
 	state := func(m *Memory, channel, column *Tile) *Tile { return m.Load(b, h, c, channel.Col(), column.Row()) }
-	over := func(acc []*Tile, body func(column *Tile, acc []*Tile) []*Tile) []*Tile { // the columns of v
-		wide := min(d.Plan.LocalColumns, d.V)
-		return k.For(d.V/wide, 1, acc, func(turn *Tile, acc []*Tile) []*Tile {
-			return body(turn.Mul(wide).Add(k.Range(wide)), acc)
-		})
-	}
+	columns := d.slices(k, d.V, d.Plan.LocalColumns, func(column *Tile) (x []*Tile) {
+		for _, m := range append([]*Memory{written}, asked...) {
+			x = append(x, row(m, column))
+		}
+		return x
+	})
 
-	// p and t within blocks and between them
+	// p and t
 	kinds := len(asked)
 	var p []*Tile
 	for range kinds {
-		p = append(p, k.Full(F32, 0, d.C/block, block, block))
-	}
-	for range kinds {
 		p = append(p, k.Full(F32, 0, d.C, d.C))
 	}
-	p = over(p, func(column *Tile, acc []*Tile) []*Tile {
-		y, next := row(written, column), slices.Clone(acc)
-		for i, m := range asked {
-			x := row(m, column)
-			next[i] = d.dotAdd(acc[i], inBlocks(x), transposed(inBlocks(y)))
-			next[kinds+i] = d.dotAdd(acc[kinds+i], x, y.T())
+	p = columns(p, func(_ *Tile, x, acc []*Tile) []*Tile {
+		var next []*Tile
+		for i, v := range x[1:] {
+			next = append(next, d.dotAdd(acc[i], v, x[0].T()))
 		}
 		return next
 	})
-	r, s := d.sides(k, true)
-	self := r.Equal(s).Where(p[0], 0).Sum(2).Reshape(d.C, 1)
+	r := k.Range(d.C)
+	self := r.Col().Equal(r.Row()).Where(p[0], 0).Sum(1).Col()
 	for i := range p {
-		if i%kinds == 1 {
+		if i > 0 {
 			p[i] = p[i].Neg()
 		}
 		p[i] = p[i].To(d.DType)
@@ -99,8 +95,8 @@ func (d Delta) localChannels() *Kernel {
 	wide := min(d.Plan.LocalChannels, d.K)
 	carry = k.For(d.K/wide, 1, carry, func(turn *Tile, carry []*Tile) []*Tile {
 		channel := turn.Mul(wide).Add(k.Range(wide))
-		decay := d.channelDecays(k, row(decays, channel))
-		dG := decayGradient{d: d, k: k}
+		decay := d.channelDecays(k, steps, row(decays, channel))
+		dG := decayGradient{d: d, k: k, steps: steps}
 		K := row(keys, channel).To(F32)
 		βK := scaled(K, β)
 		x := make([]*Tile, kinds) // queries, erase vectors
@@ -116,17 +112,17 @@ func (d Delta) localChannels() *Kernel {
 		for range asked {
 			outside = append(outside, outside[1])
 		}
-		outside = over(outside, func(column *Tile, acc []*Tile) []*Tile {
+		outside = columns(outside, func(column *Tile, v, acc []*Tile) []*Tile {
 			S, R := state(entry, channel, column), state(leaving, channel, column)
-			next := []*Tile{acc[0].Add(S.To(F32).Mul(R.To(F32)).Sum(1)), d.dotAdd(acc[1], row(written, column), R.T())}
-			for i, m := range asked {
-				next = append(next, d.dotAdd(acc[2+i], row(m, column), S.T()))
+			next := []*Tile{acc[0].Add(S.To(F32).Mul(R.To(F32)).Sum(1)), d.dotAdd(acc[1], v[0], R.T())}
+			for i, v := range v[1:] {
+				next = append(next, d.dotAdd(acc[2+i], v, S.T()))
 			}
 			return next
 		})
 		dG.whole = outside[0].Mul(decay.whole())
 		N := outside[1].Mul(decay.toEnd())
-		dG.add(βK.Mul(N), until)
+		dG.add(βK.Mul(N), d.borders())
 		γ := decay.fromStart()
 		dx := make([]*Tile, kinds)
 		var dγ *Tile
@@ -137,27 +133,26 @@ func (d Delta) localChannels() *Kernel {
 			}
 			dγ = plus(dγ, x[i].Mul(dx[i]))
 		}
-		dG.add(dγ, since)
+		dG.add(dγ, d.borders()+1)
 
 		// what its tokens do to each other
-		for _, w := range d.borders(k) {
-			decay := decay.to(w)
-			key := w.of(βK).Mul(decay)
+		within := d.overBorders(k, append(dx, N, dG.sum), func(w border, acc []*Tile) []*Tile {
+			decay, pairs := decay.to(w), w.pairs()
+			dx, N := slices.Clone(acc[:kinds]), acc[kinds]
+			dG := decayGradient{d: d, k: k, steps: steps, sum: acc[kinds+1]}
+			key := βK.Mul(decay)
 			var dDecay, toK *Tile
-			for i := range x {
-				at := i
-				if !w.close() {
-					at += kinds
-				}
-				pairs, v := w.pairs().Where(p[at], 0), w.of(x[i])
-				from := d.dot(pairs, key)
-				dx[i] = dx[i].Add(whole(from.Mul(decay)))
+			for i, v := range x {
+				P := pairs.Where(p[i], 0)
+				from := d.dot(P, key)
+				dx[i] = dx[i].Add(from.Mul(decay))
 				dDecay = plus(dDecay, v.Mul(from))
-				toK = d.dotAdd(toK, transposed(pairs), v.Mul(decay))
+				toK = d.dotAdd(toK, P.T(), v.Mul(decay))
 			}
-			N = N.Add(whole(toK.Mul(decay)))
-			dG.add(dDecay.Add(w.of(βK).Mul(toK)).Mul(decay), w.steps)
-		}
+			dG.add(dDecay.Add(βK.Mul(toK)).Mul(decay), w.level)
+			return append(dx, N.Add(toK.Mul(decay)), dG.sum)
+		})
+		dx, N, dG.sum = within[:kinds], within[kinds], within[kinds+1]
 		dx[0], N = dx[0].Add(βK.Mul(self)), N.Add(x[0].Mul(self))
 
 		set := func(m *Memory, v *Tile) { setRows(m, v.To(m.DType()), b, t, h, channel, exist) }

@@ -12,6 +12,7 @@ func (d Delta) prepare() *Kernel {
 	k := New(d.name("prepare"), d.C/block, 1, d.chunks(), d.B*d.H)
 	k.Registers = d.Plan.WithinRegisters
 	query, keys, decays := d.keys(k, "q"), d.keys(k, "k"), d.logDecays(k)
+	steps := k.In("steps", BF16, d.stepsDims()...)
 	var erase, rate *Memory
 	if d.Erases && !d.Shared {
 		erase = d.keys(k, "e")
@@ -31,16 +32,12 @@ func (d Delta) prepare() *Kernel {
 	r := k.Range(d.C)
 	t, exist := d.tokens(k, c, 0, d.C)
 
-	// products of all pairs: of queries and, if there are, erase vectors, first those
-	// within blocks
+	// products of all pairs: of queries and, if there are, erase vectors
 	kinds := 1
 	if d.Erases {
 		kinds = 2
 	}
 	var products []*Tile
-	for range kinds {
-		products = append(products, k.Full(F32, 0, d.C/block, block, block))
-	}
 	for range kinds {
 		products = append(products, k.Full(F32, 0, d.C, d.C))
 	}
@@ -59,26 +56,22 @@ func (d Delta) prepare() *Kernel {
 				R[1] = read(erase)
 			}
 		}
-		decay := d.channelDecays(k, rows(decays, b, t, h, channel, exist))
+		decay := d.channelDecays(k, steps, rows(decays, b, t, h, channel, exist))
 		next := slices.Clone(acc)
-		for _, w := range d.borders(k) {
-			x := decay.to(w)
-			scaled := func(v *Tile) *Tile { return d.scaled(w.of(v), x) }
-			key := scaled(K)
+		next[0] = r.Col().Equal(r.Row()).Where(d.dotAdd(next[0], R[0], K.T()), next[0]) // tokens with themselves
+		next = d.overBorders(k, next, func(w border, acc []*Tile) []*Tile {
+			x, pairs := decay.to(w), w.pairs()
+			key := d.scaled(K, x)
+			var next []*Tile
 			for i, v := range R {
 				from := key
 				if v != K {
-					from = scaled(v)
+					from = d.scaled(v, x)
 				}
-				at := i
-				if !w.close() {
-					at += kinds
-				}
-				next[at] = w.pairs().Where(d.dotAdd(next[at], from, transposed(key)), next[at])
+				next = append(next, pairs.Where(d.dotAdd(acc[i], from, key.T()), acc[i]))
 			}
-		}
-		row, column := d.sides(k, true) // of tokens with themselves
-		next[0] = row.Equal(column).Where(d.dotAdd(next[0], inBlocks(R[0]), transposed(inBlocks(K))), next[0])
+			return next
+		})
 
 		place := []any{b, h, c, r.Col(), channel.Row()}
 		since := decay.fromStart()
@@ -90,34 +83,18 @@ func (d Delta) prepare() *Kernel {
 		total.Store(decay.whole(), b, h, c, channel)
 		return next
 	})
-	pairs.Store(products[kinds].Add(d.diagonal(k, products[0])).To(d.DType), b, h, c, r.Col(), r.Row())
+	pairs.Store(products[0].To(d.DType), b, h, c, r.Col(), r.Row())
 	if !d.Erases {
 		return k
 	}
-	diagonal, T := products[1], products[3]
+	T := products[1]
 	if d.Rated {
-		β := rate.LoadIf(exist, b, t, h)
-		T = T.Mul(β.Row())
-		diagonal = diagonal.Mul(β.Reshape(d.C/block, 1, block))
+		T = T.Mul(rate.LoadIf(exist, b, t, h).Row())
 	}
-	row, column := d.sides(k, true)
-	A := d.diagonal(k, unitInverse(k, diagonal, row, column, d.precision()))
-	row, column = d.sides(k, false)
-	for m := block; m < d.C; m *= 2 {
-		A = joined(A, T, row, column, m, d.precision())
-	}
+	A := unitInverse(k, T, r.Col(), r.Row(), d.precision())
 	inverse.Store(A.To(d.DType), b, h, c, r.Col(), r.Row())
 	return k
 }
 
 // scaled multiplies vectors by decays, in the type of the inputs.
 func (d Delta) scaled(v, decay *Tile) *Tile { return v.To(F32).Mul(decay).To(d.DType) }
-
-// diagonal puts blocks [C/16,16,16] on the diagonal of a matrix of zeros.
-func (d Delta) diagonal(k *Kernel, x *Tile) *Tile {
-	n := d.C / block
-	dims := []int{n, block, n, block}
-	i := k.Range(n)
-	here := i.Col().Equal(i.Row()).Expand(1).Expand(3).Broadcast(dims...)
-	return here.Where(x.Expand(2).Broadcast(dims...), 0).Reshape(d.C, d.C)
-}

@@ -132,7 +132,7 @@ func (d Delta) Forward() *Function {
 	}
 	switch {
 	case d.Channels:
-		before = append(before, d.prepare())
+		before = append(before, d.steps(), d.prepare())
 	case d.Erases:
 		before = append(before, d.within())
 	case d.Decays:
@@ -156,7 +156,7 @@ func (d Delta) Forward() *Function {
 func (d Delta) made() (names []string) {
 	switch {
 	case d.Channels:
-		names = append(names, "queried", "kept", "total", "pairs")
+		names = append(names, "steps", "queried", "kept", "total", "pairs")
 		if d.Erases {
 			names = append(names, "erased")
 		}
