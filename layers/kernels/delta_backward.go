@@ -322,7 +322,7 @@ func (d Delta) Backward(seen bool) *Function {
 		in, out = append(in, "rate"), append(out, "drate")
 	}
 	if d.Channels {
-		return newFunction(name, append(in, "g"), out, d.reverseChannels(seen), d.localChannels())
+		return newFunction(name, append(in, "g"), out, d.reverseChannels(seen), d.outer(), d.localChannels())
 	}
 	var ks []*Kernel
 	if d.cut() {

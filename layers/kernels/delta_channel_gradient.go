@@ -25,6 +25,32 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
+// pairNames are p and t above, the gradients of the products of tokens.
+var pairNames = []string{"p", "t"}
+
+// outer makes p and t. They are read again for each border, for which registers would
+// be too few.
+func (d Delta) outer() *Kernel {
+	k := New(d.name("outer"), d.C/block, 1, d.chunks(), d.B*d.H)
+	written, asked := d.values(k, "y"), []*Memory{d.values(k, "do")}
+	if d.Erases {
+		asked = append(asked, d.values(k, "dz"))
+	}
+	c := k.Program(0)
+	b, h := d.head(k, 1)
+	r, column := k.Range(d.C), k.Range(d.V)
+	t, exist := d.tokens(k, c, 0, d.C)
+	y := rows(written, b, t, h, column, exist).T()
+	for i, m := range asked {
+		x := d.dot(rows(m, b, t, h, column, exist), y)
+		if i > 0 {
+			x = x.Neg()
+		}
+		k.Out(pairNames[i], d.DType, d.inverseDims()...).Store(x.To(d.DType), b, h, c, r.Col(), r.Row())
+	}
+	return k
+}
+
 // localChannels makes the gradients of q, k, e, g and the rates, one program for
 // each chunk of a head.
 func (d Delta) localChannels() *Kernel {
@@ -40,6 +66,10 @@ func (d Delta) localChannels() *Kernel {
 	}
 	keys, written, decays := d.keys(k, "k"), d.values(k, "y"), d.logDecays(k)
 	steps := k.In("steps", BF16, d.stepsDims()...)
+	var pairs []*Memory
+	for i := range asked {
+		pairs = append(pairs, k.In(pairNames[i], d.DType, d.inverseDims()...))
+	}
 	entry, leaving := k.In("entry", d.DType, d.entryDims()...), k.In("leaving", d.DType, d.entryDims()...)
 	var rate, dRate *Memory
 	if d.Rated {
@@ -63,28 +93,8 @@ func (d Delta) localChannels() *Kernel {
 		}
 		return x
 	})
-
-	// p and t
-	kinds := len(asked)
-	var p []*Tile
-	for range kinds {
-		p = append(p, k.Full(F32, 0, d.C, d.C))
-	}
-	p = columns(p, func(_ *Tile, x, acc []*Tile) []*Tile {
-		var next []*Tile
-		for i, v := range x[1:] {
-			next = append(next, d.dotAdd(acc[i], v, x[0].T()))
-		}
-		return next
-	})
-	r := k.Range(d.C)
-	self := r.Col().Equal(r.Row()).Where(p[0], 0).Sum(1).Col()
-	for i := range p {
-		if i > 0 {
-			p[i] = p[i].Neg()
-		}
-		p[i] = p[i].To(d.DType)
-	}
+	r, kinds := k.Range(d.C), len(asked)
+	self := pairs[0].Load(b, h, c, r, r).To(F32).Col()
 	var β *Tile
 	carry := []*Tile{}
 	if d.Rated {
@@ -137,19 +147,21 @@ func (d Delta) localChannels() *Kernel {
 
 		// what its tokens do to each other
 		within := d.overBorders(k, append(dx, N, dG.sum), func(w border, acc []*Tile) []*Tile {
-			decay, pairs := decay.to(w), w.pairs()
+			decay, where := decay.to(w), w.pairs()
 			dx, N := slices.Clone(acc[:kinds]), acc[kinds]
 			dG := decayGradient{d: d, k: k, steps: steps, sum: acc[kinds+1]}
-			key := βK.Mul(decay)
+			again := c.Add(w.level.Div(d.borders())) // c, which the compiler does not see: it would read once and hold p and t
+			βdecay := scaled(decay, β) // βK, kept beside K, would take too many registers
+			key := K.Mul(βdecay)
 			var dDecay, toK *Tile
 			for i, v := range x {
-				P := pairs.Where(p[i], 0)
+				P := where.Where(pairs[i].Load(b, h, again, r.Col(), r.Row()), 0.0)
 				from := d.dot(P, key)
 				dx[i] = dx[i].Add(from.Mul(decay))
 				dDecay = plus(dDecay, v.Mul(from))
 				toK = d.dotAdd(toK, P.T(), v.Mul(decay))
 			}
-			dG.add(dDecay.Add(βK.Mul(toK)).Mul(decay), w.level)
+			dG.add(dDecay.Mul(decay).Add(K.Mul(toK).Mul(βdecay)), w.level)
 			return append(dx, N.Add(toK.Mul(decay)), dG.sum)
 		})
 		dx, N, dG.sum = within[:kinds], within[kinds], within[kinds+1]

@@ -41,7 +41,7 @@ func (d Delta) prepare() *Kernel {
 	for range kinds {
 		products = append(products, k.Full(F32, 0, d.C, d.C))
 	}
-	wide := min(slice, d.K)
+	wide := min(32, d.K)
 	if d.DType == F32 { // takes twice the registers
 		wide = min(slice/2, d.K)
 	}
