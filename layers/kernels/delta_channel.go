@@ -37,27 +37,81 @@ func (d Delta) scaledDims() []int { return []int{d.B, d.H, d.chunks(), d.C, d.K}
 func (d Delta) totalDims() []int { return []int{d.B, d.H, d.chunks(), d.K} }
 
 // border is where the first and the second m of 2m tokens meet, of all such in a chunk.
+// Where they are close, tiles hold blocks of tokens, [C/16,16,·], else [C,·].
 type border struct {
+	d     Delta
+	k     *Kernel
 	level *Tile // log₂ m
 	half  *Tile // of each token: its index / m
+	close bool
 }
 
-// borders is how many there are for each token.
-func (d Delta) borders() int { return bits.Len(uint(d.C)) - 1 }
+// borders is how many there are for each token, and how many of them are close.
+func (d Delta) borders() (all, close int) {
+	all = bits.Len(uint(d.C)) - 1
+	if d.DType == BF16 {
+		close = bits.Len(block) - 1
+	}
+	return all, close
+}
 
-// overBorders takes one after the other, as a loop: straight code would hold the masks
-// of all of them.
-func (d Delta) overBorders(k *Kernel, carry []*Tile, body func(w border, carry []*Tile) []*Tile) []*Tile {
+// overBorders takes the close ones, or the others, one after the other, as a loop:
+// straight code would hold the masks of all of them.
+func (d Delta) overBorders(k *Kernel, close bool, carry []*Tile, body func(w border, carry []*Tile) []*Tile) []*Tile {
+	to, from := d.borders()
+	half := k.Range(d.C)
+	if close {
+		from, to = 0, from
+	} else {
+		half = half.Div(1 << from)
+	}
+	if from == to {
+		return carry
+	}
 	n := len(carry)
-	return k.For(d.borders(), 1, append(carry[:n:n], k.Range(d.C)), func(level *Tile, carry []*Tile) []*Tile {
+	return k.Loop(k.Full(I32, float64(from)), k.Full(I32, float64(to)), 1, append(carry[:n:n], half), func(level *Tile, carry []*Tile) []*Tile {
 		half := carry[n]
-		return append(body(border{level, half}, carry[:n:n]), half.Div(2))
+		return append(body(border{d, k, level, half, close}, carry[:n:n]), half.Div(2))
 	})[:n]
+}
+
+// of brings rows of a chunk into the shape of the border's tiles.
+func (w border) of(x *Tile) *Tile { return w.d.shaped(x, w.close) }
+
+// shaped is rows of a chunk, in blocks or not.
+func (d Delta) shaped(x *Tile, blocks bool) *Tile {
+	dims := x.Dims()
+	width := dims[len(dims)-1]
+	switch {
+	case blocks && len(dims) == 2:
+		return x.Reshape(d.C/block, block, width)
+	case !blocks && len(dims) == 3:
+		return x.Reshape(d.C, width)
+	}
+	return x
+}
+
+func transposed(x *Tile) *Tile {
+	if len(x.Dims()) == 2 {
+		return x.T()
+	}
+	return x.Permute(0, 2, 1)
+}
+
+// sides makes rows and columns of numbers of the tokens: of a matrix of the whole chunk,
+// [C,C], or of those of its blocks, [C/16,16,16].
+func (d Delta) sides(x *Tile, blocks bool) (r, s *Tile) {
+	if !blocks {
+		return x.Col(), x.Row()
+	}
+	x = x.Reshape(d.C/block, block)
+	return x.Expand(2), x.Expand(1)
 }
 
 // pairs tells which rows r and columns s are a pair with the border between them: s is
 // in the half before r's, if there is one.
 func (w border) pairs() *Tile {
-	before := w.half.Mod(2).Equal(1).Where(w.half.Sub(1), -1)
-	return before.Col().Equal(w.half.Row())
+	before, _ := w.d.sides(w.half.Mod(2).Equal(1).Where(w.half.Sub(1), -1), w.close)
+	_, half := w.d.sides(w.half, w.close)
+	return before.Equal(half)
 }

@@ -17,7 +17,7 @@ func (d Delta) steps() *Kernel {
 	half := k.Loop(k.Full(I32, 0), which, 1, []*Tile{token}, func(_ *Tile, half []*Tile) []*Tile {
 		return []*Tile{half[0].Div(2)}
 	})[0]
-	behind := half.Mod(2).Add(which.Div(d.borders() + 1)) // 1 or 0
+	behind := half.Mod(2).Add(which.Div(d.matrices() - 1)) // 1 or 0
 	r, i := token.Col(), token.Row()
 	upTo := r.AtLeast(i).Where(k.Full(I32, 1), 0)
 	counts := half.Col().Equal(half.Row()).And(upTo.Equal(behind.Col()))
@@ -25,7 +25,11 @@ func (d Delta) steps() *Kernel {
 	return k
 }
 
-func (d Delta) matrices() int { return d.borders() + 2 }
+// matrices is their number; the last two are those to the end and from the start.
+func (d Delta) matrices() int {
+	all, _ := d.borders()
+	return all + 2
+}
 
 func (d Delta) stepsDims() []int { return []int{d.matrices(), d.C, d.C} }
 
@@ -60,10 +64,10 @@ func (d Delta) parts(x *Tile) []*Tile {
 // sumOf adds to sum, of numbers in parts, those rows that count for each row, or with
 // back those for which it counts: a product with one of steps, or its transpose.
 func (d Delta) sumOf(k *Kernel, sum *Tile, steps *Memory, which any, parts []*Tile, back bool) *Tile {
-	token := k.Range(d.C)
-	matrix := steps.Load(which, token.Col(), token.Row())
+	r, i := d.sides(k.Range(d.C), len(parts[0].Dims()) == 3)
+	matrix := steps.Load(which, r, i)
 	if back {
-		matrix = matrix.T()
+		matrix = transposed(matrix)
 	}
 	for j := len(parts) - 1; j >= 0; j-- { // the small ones first
 		sum = DotAdd(sum, matrix, parts[j], TF32)
@@ -72,14 +76,21 @@ func (d Delta) sumOf(k *Kernel, sum *Tile, steps *Memory, which any, parts []*Ti
 }
 
 // to is the decay between each token and a border.
-func (c channelDecays) to(w border) *Tile { return c.along(w.level) }
+func (c channelDecays) to(w border) *Tile {
+	parts := make([]*Tile, len(c.parts))
+	for i, part := range c.parts {
+		parts[i] = w.of(part)
+	}
+	c.parts = parts
+	return c.along(w.level)
+}
 
 // fromStart and toEnd are the decays between each token and the chunk's start or end,
 // whole that from the one to the other.
 
-func (c channelDecays) fromStart() *Tile { return c.along(c.d.borders() + 1) }
+func (c channelDecays) fromStart() *Tile { return c.along(c.d.matrices() - 1) }
 
-func (c channelDecays) toEnd() *Tile { return c.along(c.d.borders()) }
+func (c channelDecays) toEnd() *Tile { return c.along(c.d.matrices() - 2) }
 
 func (c channelDecays) along(which any) *Tile {
 	return c.d.sumOf(c.k, nil, c.steps, which, c.parts, false).Exp2()

@@ -98,7 +98,7 @@ func (d Delta) localChannels() *Kernel {
 	var β *Tile
 	carry := []*Tile{}
 	if d.Rated {
-		β = rate.LoadIf(exist, b, t, h).Col()
+		β = rate.LoadIf(exist, b, t, h)
 		carry = append(carry, k.Full(F32, 0, d.C))
 	}
 
@@ -108,7 +108,11 @@ func (d Delta) localChannels() *Kernel {
 		decay := d.channelDecays(k, steps, row(decays, channel))
 		dG := decayGradient{d: d, k: k, steps: steps}
 		K := row(keys, channel).To(F32)
-		βK := scaled(K, β)
+		var βCol *Tile
+		if d.Rated {
+			βCol = β.Col()
+		}
+		βK := scaled(K, βCol)
 		x := make([]*Tile, kinds) // queries, erase vectors
 		for i := range x {
 			x[i] = K
@@ -132,7 +136,7 @@ func (d Delta) localChannels() *Kernel {
 		})
 		dG.whole = outside[0].Mul(decay.whole())
 		N := outside[1].Mul(decay.toEnd())
-		dG.add(βK.Mul(N), d.borders())
+		dG.add(βK.Mul(N), d.matrices()-2)
 		γ := decay.fromStart()
 		dx := make([]*Tile, kinds)
 		var dγ *Tile
@@ -143,32 +147,45 @@ func (d Delta) localChannels() *Kernel {
 			}
 			dγ = plus(dγ, x[i].Mul(dx[i]))
 		}
-		dG.add(dγ, d.borders()+1)
+		dG.add(dγ, d.matrices()-1)
 
 		// what its tokens do to each other
-		within := d.overBorders(k, append(dx, N, dG.sum), func(w border, acc []*Tile) []*Tile {
+		within := append(slices.Clone(dx), N, dG.sum)
+		meet := func(w border, acc []*Tile) []*Tile {
 			decay, where := decay.to(w), w.pairs()
 			dx, N := slices.Clone(acc[:kinds]), acc[kinds]
 			dG := decayGradient{d: d, k: k, steps: steps, sum: acc[kinds+1]}
-			again := c.Add(w.level.Div(d.borders())) // c, which the compiler does not see: it would read once and hold p and t
-			βdecay := scaled(decay, β) // βK, kept beside K, would take too many registers
+			again := c.Add(w.level.Div(d.C)) // c, which the compiler does not see: it would read once and hold p and t
+			r, s := d.sides(r, w.close)
+			βdecay := decay // βK, kept beside K, would take too many registers
+			if d.Rated {
+				β, _ := d.sides(β, w.close)
+				βdecay = decay.Mul(β)
+			}
+			K := w.of(K)
 			key := K.Mul(βdecay)
 			var dDecay, toK *Tile
 			for i, v := range x {
-				P := where.Where(pairs[i].Load(b, h, again, r.Col(), r.Row()), 0.0)
+				P, v := where.Where(pairs[i].Load(b, h, again, r, s), 0.0), w.of(v)
 				from := d.dot(P, key)
 				dx[i] = dx[i].Add(from.Mul(decay))
 				dDecay = plus(dDecay, v.Mul(from))
-				toK = d.dotAdd(toK, P.T(), v.Mul(decay))
+				toK = d.dotAdd(toK, transposed(P), v.Mul(decay))
 			}
 			dG.add(dDecay.Mul(decay).Add(K.Mul(toK).Mul(βdecay)), w.level)
 			return append(dx, N.Add(toK.Mul(decay)), dG.sum)
-		})
+		}
+		for _, close := range []bool{true, false} {
+			for i, x := range within {
+				within[i] = d.shaped(x, close)
+			}
+			within = d.overBorders(k, close, within, meet)
+		}
 		dx, N, dG.sum = within[:kinds], within[kinds], within[kinds+1]
 		dx[0], N = dx[0].Add(βK.Mul(self)), N.Add(x[0].Mul(self))
 
 		set := func(m *Memory, v *Tile) { setRows(m, v.To(m.DType()), b, t, h, channel, exist) }
-		dK := scaled(N, β)
+		dK := scaled(N, βCol)
 		for i := range dx {
 			if i < len(vectors) {
 				set(dVectors[i], dx[i])

@@ -37,15 +37,19 @@ func (d Delta) prepare() *Kernel {
 	if d.Erases {
 		kinds = 2
 	}
-	var products []*Tile
+	_, blocks := d.borders()
+	var near, far []*Tile // within blocks, if they are taken apart, and others
 	for range kinds {
-		products = append(products, k.Full(F32, 0, d.C, d.C))
+		if blocks > 0 {
+			near = append(near, k.Full(F32, 0, d.C/block, block, block))
+		}
+		far = append(far, k.Full(F32, 0, d.C, d.C))
 	}
-	wide := min(32, d.K)
+	wide := min(slice, d.K)
 	if d.DType == F32 { // takes twice the registers
 		wide = min(slice/2, d.K)
 	}
-	products = k.For(d.K/wide, 1, products, func(turn *Tile, acc []*Tile) []*Tile {
+	products := k.For(d.K/wide, 1, append(near, far...), func(turn *Tile, acc []*Tile) []*Tile {
 		channel := turn.Mul(wide).Add(k.Range(wide))
 		read := func(m *Memory) *Tile { return rows(m, b, t, h, channel, exist) }
 		K := read(keys)
@@ -58,20 +62,23 @@ func (d Delta) prepare() *Kernel {
 		}
 		decay := d.channelDecays(k, steps, rows(decays, b, t, h, channel, exist))
 		next := slices.Clone(acc)
-		next[0] = r.Col().Equal(r.Row()).Where(d.dotAdd(next[0], R[0], K.T()), next[0]) // tokens with themselves
-		next = d.overBorders(k, next, func(w border, acc []*Tile) []*Tile {
+		row, column := d.sides(r, blocks > 0) // of tokens with themselves
+		q, key := d.shaped(R[0], blocks > 0), d.shaped(K, blocks > 0)
+		next[0] = row.Equal(column).Where(d.dotAdd(next[0], q, transposed(key)), next[0])
+		meet := func(w border, acc []*Tile) []*Tile {
 			x, pairs := decay.to(w), w.pairs()
-			key := d.scaled(K, x)
+			key := d.scaled(w.of(K), x)
 			var next []*Tile
 			for i, v := range R {
 				from := key
 				if v != K {
-					from = d.scaled(v, x)
+					from = d.scaled(w.of(v), x)
 				}
-				next = append(next, pairs.Where(d.dotAdd(acc[i], from, key.T()), acc[i]))
+				next = append(next, pairs.Where(d.dotAdd(acc[i], from, transposed(key)), acc[i]))
 			}
 			return next
-		})
+		}
+		next = append(d.overBorders(k, true, next[:len(near)], meet), d.overBorders(k, false, next[len(near):], meet)...)
 
 		place := []any{b, h, c, r.Col(), channel.Row()}
 		since := decay.fromStart()
@@ -83,18 +90,48 @@ func (d Delta) prepare() *Kernel {
 		total.Store(decay.whole(), b, h, c, channel)
 		return next
 	})
-	pairs.Store(products[0].To(d.DType), b, h, c, r.Col(), r.Row())
+	P := products[len(near)]
+	if len(near) > 0 {
+		P = P.Add(d.diagonal(k, products[0]))
+	}
+	pairs.Store(P.To(d.DType), b, h, c, r.Col(), r.Row())
 	if !d.Erases {
 		return k
 	}
-	T := products[1]
+	T := products[len(near)+1]
+	var β *Tile
 	if d.Rated {
-		T = T.Mul(rate.LoadIf(exist, b, t, h).Row())
+		β = rate.LoadIf(exist, b, t, h)
+		T = T.Mul(β.Row())
 	}
-	A := unitInverse(k, T, r.Col(), r.Row(), d.precision())
+	row, column := r.Col(), r.Row()
+	var A *Tile
+	if len(near) == 0 {
+		A = unitInverse(k, T, row, column, d.precision())
+	} else {
+		blocks := products[1]
+		if d.Rated {
+			_, β := d.sides(β, true)
+			blocks = blocks.Mul(β)
+		}
+		i := k.Range(block)
+		A = d.diagonal(k, unitInverse(k, blocks, i.Col().Expand(0), i.Row().Expand(0), d.precision()))
+		for m := block; m < d.C; m *= 2 {
+			A = joined(A, T, row, column, m, d.precision())
+		}
+	}
 	inverse.Store(A.To(d.DType), b, h, c, r.Col(), r.Row())
 	return k
 }
 
 // scaled multiplies vectors by decays, in the type of the inputs.
 func (d Delta) scaled(v, decay *Tile) *Tile { return v.To(F32).Mul(decay).To(d.DType) }
+
+// diagonal puts blocks [C/16,16,16] on the diagonal of a matrix of zeros.
+func (d Delta) diagonal(k *Kernel, x *Tile) *Tile {
+	n := d.C / block
+	dims := []int{n, block, n, block}
+	i := k.Range(n)
+	here := i.Col().Equal(i.Row()).Expand(1).Expand(3).Broadcast(dims...)
+	return here.Where(x.Expand(2).Broadcast(dims...), 0).Reshape(d.C, d.C)
+}
