@@ -43,8 +43,12 @@ func TestKernelForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(calls) != 2 {
-			t.Errorf("%+v: kernels called: %v, expected a forward and a backward pass", c, calls)
+		passes := 2
+		if c.decays > 1 && !c.erase { // no kernels in float32: the graph form runs
+			passes = 0
+		}
+		if len(calls) != passes {
+			t.Errorf("%+v: kernels called: %v, expected %d passes", c, calls, passes)
 		}
 		for i, x := range append([][]float64{want.O, want.State, want.U}, wantGrad.inputs()...) {
 			if e := check.RelErr(got[i], x); !(e < 2e-5) {

@@ -68,7 +68,12 @@ func (d Delta) plan() Plan {
 		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalStages: 1, LocalChannels: 32, LocalColumns: 32}
 	}
 	if d.Channels {
-		p.Stages, p.LocalStages, p.LocalChannels, p.WithinRegisters = 1, 1, 32, 0
+		// Walks that read five arrays have no room for three chunks, and of two none is
+		// fetched ahead; registers of a chunk's programs must not spill.
+		p.Stages, p.LocalStages, p.WithinRegisters = 1, 1, 0
+		if d.DType == F32 {
+			p.LocalChannels = 16
+		}
 	}
 	if t := tuned.Load(); t != nil {
 		p = *t

@@ -30,6 +30,9 @@ func NewDelta(B, T, H, K, V int, dtype dtypes.DType, parts Parts) (Delta, error)
 	default:
 		return d, fmt.Errorf("kernels: delta: %s: must be bfloat16 or float32", dtype)
 	}
+	if d.DType == triton.F32 && d.Channels && !d.Erases {
+		return d, fmt.Errorf("kernels: delta: float32, a decay a channel and nothing erased: a device made wrong gradients of queries of these; bfloat16 has kernels")
+	}
 	widths := []int{16, 32, 64, 128, 256}
 	if d.DType == triton.F32 {
 		widths = widths[:4] // a chunk of wider ones does not fit a multiprocessor
@@ -45,10 +48,12 @@ func NewDelta(B, T, H, K, V int, dtype dtypes.DType, parts Parts) (Delta, error)
 	return d, nil
 }
 
-// Pays tells whether the kernels are the better choice where nobody chose: of those
-// with a decay a channel no device has checked any.
+// Pays tells whether the kernels are the better choice where nobody chose.
 func (d Delta) Pays() bool {
-	return !d.Channels && d.DType == triton.BF16 && d.K >= 64 && d.V >= 64 && d.T >= 256
+	if d.Channels && max(d.K, d.V) > 128 {
+		return false
+	}
+	return d.DType == triton.BF16 && d.K >= 64 && d.V >= 64 && d.T >= 256
 }
 
 // Apply evaluates the problem in a graph of a backend with kernels. Shapes are

@@ -247,16 +247,37 @@ func TestHardInputs(t *testing.T) {
 	}
 }
 
-// Nobody gets kernels that no device has checked without asking for them.
+// Kernels are chosen by themselves where a device found them right and faster, and
+// refused where it found them wrong.
 func TestDeltaPays(t *testing.T) {
-	for _, channels := range []bool{false, true} {
-		d, err := kernels.NewDelta(1, 512, 2, 128, 128, dtypes.BFloat16, kernels.Parts{Erases: true, Decays: true, Channels: channels})
-		if err != nil || d.Pays() == channels {
-			t.Errorf("a decay a channel %v: %v, %v", channels, d.Pays(), err)
+	for _, c := range []struct {
+		T, width       int
+		dtype          dtypes.DType
+		erases         bool
+		heads, channel bool // whether they are chosen with a decay of each
+	}{
+		{512, 128, dtypes.BFloat16, true, true, true}, {512, 64, dtypes.BFloat16, false, true, true}, {512, 256, dtypes.BFloat16, true, true, false},
+		{128, 128, dtypes.BFloat16, true, false, false}, {512, 32, dtypes.BFloat16, true, false, false}, {512, 128, dtypes.Float32, true, false, false},
+	} {
+		for _, channels := range []bool{false, true} {
+			want := c.heads
+			if channels {
+				want = c.channel
+			}
+			d, err := kernels.NewDelta(1, c.T, 2, c.width, c.width, c.dtype, kernels.Parts{Erases: c.erases, Decays: true, Channels: channels})
+			if err != nil || d.Pays() != want {
+				t.Errorf("%+v, a decay a channel %v: %v, %v", c, channels, d.Pays(), err)
+			}
 		}
 	}
-	if e := kernels.Find("delta, a decay a channel"); e == nil || e.Pays != "" {
-		t.Errorf("the registry says %+v", e)
+	for _, name := range []string{"delta", "delta, a decay a channel"} {
+		if e := kernels.Find(name); e == nil || e.Pays == "" {
+			t.Errorf("the registry says %+v", e)
+		}
+	}
+	_, err := kernels.NewDelta(1, 512, 2, 64, 64, dtypes.Float32, kernels.Parts{Decays: true, Channels: true})
+	if err == nil || !strings.Contains(err.Error(), "float32") {
+		t.Errorf("float32, additive, a decay a channel: %v", err)
 	}
 }
 

@@ -30,7 +30,8 @@ var Registry = []Entry{
 	{
 		Name:     "delta, a decay a channel",
 		Replaces: "the chunked form of the delta rule and of additive states, with a decay a key channel",
-		Range:    "key and value widths 16, 32, 64, 128 and, for bfloat16, 256; bfloat16 and float32",
+		Range:    "key and value widths 16, 32, 64, 128 and, for bfloat16, 256; bfloat16, and float32 where something is erased",
+		Pays:     "bfloat16, widths 64 and 128, from 256 tokens on",
 		Tolerance: map[triton.DType]Tolerance{
 			triton.BF16: {Value: 1e-2, Gradient: 2e-2},
 			triton.F32:  {Value: 2e-5, Gradient: 2e-4},
