@@ -37,13 +37,14 @@ func (d Delta) scaledDims() []int { return []int{d.B, d.H, d.chunks(), d.C, d.K}
 func (d Delta) totalDims() []int { return []int{d.B, d.H, d.chunks(), d.K} }
 
 // border is where the first and the second m of 2m tokens meet, of all such in a chunk.
-// Where they are close, tiles hold blocks of tokens, [C/16,16,·], else [C,·].
+// Where they are close, tiles hold blocks of tokens, [C/16,16,·], else [C,·]. Blocks may be
+// turned: what a product makes is then the first operand of the next as it lies.
 type border struct {
-	d     Delta
-	k     *Kernel
-	level *Tile // log₂ m
-	half  *Tile // of each token: its index / m
-	close bool
+	d      Delta
+	level  *Tile // log₂ m
+	half   *Tile // of each token: its index / m
+	close  bool
+	turned bool // blocks are [C/16,·,16]
 }
 
 // borders is how many there are for each token, and how many of them are close.
@@ -55,12 +56,12 @@ func (d Delta) borders() (all, close int) {
 	return all, close
 }
 
-// overBorders takes the close ones, or the others, one after the other, as a loop:
+// overBorders takes those that are close, or the others, one after the other, as a loop:
 // straight code would hold the masks of all of them.
-func (d Delta) overBorders(k *Kernel, close bool, carry []*Tile, body func(w border, carry []*Tile) []*Tile) []*Tile {
+func (d Delta) overBorders(k *Kernel, w border, carry []*Tile, body func(w border, carry []*Tile) []*Tile) []*Tile {
 	to, from := d.borders()
 	half := k.Range(d.C)
-	if close {
+	if w.close {
 		from, to = 0, from
 	} else {
 		half = half.Div(1 << from)
@@ -70,13 +71,44 @@ func (d Delta) overBorders(k *Kernel, close bool, carry []*Tile, body func(w bor
 	}
 	n := len(carry)
 	return k.Loop(k.Full(I32, float64(from)), k.Full(I32, float64(to)), 1, append(carry[:n:n], half), func(level *Tile, carry []*Tile) []*Tile {
-		half := carry[n]
-		return append(body(border{d, k, level, half, close}, carry[:n:n]), half.Div(2))
+		w.level, w.half = level, carry[n]
+		return append(body(w, carry[:n:n]), w.half.Div(2))
 	})[:n]
 }
 
 // of brings rows of a chunk into the shape of the border's tiles.
-func (w border) of(x *Tile) *Tile { return w.d.shaped(x, w.close) }
+func (w border) of(x *Tile) *Tile {
+	x = w.d.shaped(x, w.close)
+	if w.turned {
+		x = transposed(x)
+	}
+	return x
+}
+
+// back brings the border's tiles into the shape of rows of a chunk.
+func (w border) back(x *Tile) *Tile {
+	if w.turned {
+		x = transposed(x)
+	}
+	return w.d.shaped(x, false)
+}
+
+// row brings a number for each token into a shape that tiles can be scaled by.
+func (w border) row(x *Tile) *Tile {
+	r, s := w.d.sides(x, w.close)
+	if w.turned {
+		return s
+	}
+	return r
+}
+
+// times adds the product of a matrix of pairs and rows of tokens, in the border's shape.
+func (w border) times(acc, matrix, x *Tile) *Tile {
+	if w.turned {
+		return DotAdd(acc, x, transposed(matrix), w.d.precision())
+	}
+	return DotAdd(acc, matrix, x, w.d.precision())
+}
 
 // shaped is rows of a chunk, in blocks or not.
 func (d Delta) shaped(x *Tile, blocks bool) *Tile {

@@ -38,13 +38,14 @@ type channelDecays struct {
 	d     Delta
 	k     *Kernel
 	steps *Memory
+	at    border  // whose shape the parts have
 	parts []*Tile // of log₂ of each token's decay, which add up to it [C,channels]
 	total *Tile   // log₂ of the whole decay [channels]
 }
 
 func (d Delta) channelDecays(k *Kernel, steps *Memory, g *Tile) channelDecays {
 	g = g.Max(forgotten).Mul(math.Log2E)
-	return channelDecays{d: d, k: k, steps: steps, parts: d.parts(g), total: g.Sum(0)}
+	return channelDecays{d: d, k: k, at: border{d: d}, steps: steps, parts: d.parts(g), total: g.Sum(0)}
 }
 
 // parts cuts numbers into addends of 8 bits each, which bfloat16 holds.
@@ -61,16 +62,17 @@ func (d Delta) parts(x *Tile) []*Tile {
 	return parts
 }
 
-// sumOf adds to sum, of numbers in parts, those rows that count for each row, or with
-// back those for which it counts: a product with one of steps, or its transpose.
-func (d Delta) sumOf(k *Kernel, sum *Tile, steps *Memory, which any, parts []*Tile, back bool) *Tile {
-	r, i := d.sides(k.Range(d.C), len(parts[0].Dims()) == 3)
+// sumOf adds to sum, of numbers in parts in a border's shape, those rows that count for
+// each row, or with back those for which it counts: a product with one of steps, or its
+// transpose.
+func (w border) sumOf(k *Kernel, sum *Tile, steps *Memory, which any, parts []*Tile, back bool) *Tile {
+	r, i := w.d.sides(k.Range(w.d.C), w.close)
 	matrix := steps.Load(which, r, i)
 	if back {
 		matrix = transposed(matrix)
 	}
 	for j := len(parts) - 1; j >= 0; j-- { // the small ones first
-		sum = DotAdd(sum, matrix, parts[j], TF32)
+		sum = w.times(sum, matrix, parts[j])
 	}
 	return sum
 }
@@ -81,7 +83,7 @@ func (c channelDecays) to(w border) *Tile {
 	for i, part := range c.parts {
 		parts[i] = w.of(part)
 	}
-	c.parts = parts
+	c.parts, c.at = parts, w
 	return c.along(w.level)
 }
 
@@ -93,14 +95,14 @@ func (c channelDecays) fromStart() *Tile { return c.along(c.d.matrices() - 1) }
 func (c channelDecays) toEnd() *Tile { return c.along(c.d.matrices() - 2) }
 
 func (c channelDecays) along(which any) *Tile {
-	return c.d.sumOf(c.k, nil, c.steps, which, c.parts, false).Exp2()
+	return c.at.sumOf(c.k, nil, c.steps, which, c.parts, false).Exp2()
 }
 
 func (c channelDecays) whole() *Tile { return c.total.Exp2() }
 
 // decayGradient gathers the gradient of log-decays from those of decays' logarithms.
 type decayGradient struct {
-	d     Delta
+	at    border // whose shape the sum has
 	k     *Kernel
 	steps *Memory
 	sum   *Tile
@@ -109,11 +111,11 @@ type decayGradient struct {
 
 // add takes the gradients of the logarithms of decays along one of steps.
 func (e *decayGradient) add(x *Tile, which any) {
-	parts := e.d.parts(x)
-	if e.d.DType == BF16 {
+	parts := e.at.d.parts(x)
+	if e.at.d.DType == BF16 {
 		parts = parts[:1] // x is a product of what has no more digits
 	}
-	e.sum = e.d.sumOf(e.k, e.sum, e.steps, which, parts, true)
+	e.sum = e.at.sumOf(e.k, e.sum, e.steps, which, parts, true)
 }
 
 // all is the gradient of the log-decays [C,channels].

@@ -106,7 +106,6 @@ func (d Delta) localChannels() *Kernel {
 	carry = k.For(d.K/wide, 1, carry, func(turn *Tile, carry []*Tile) []*Tile {
 		channel := turn.Mul(wide).Add(k.Range(wide))
 		decay := d.channelDecays(k, steps, row(decays, channel))
-		dG := decayGradient{d: d, k: k, steps: steps}
 		K := row(keys, channel).To(F32)
 		var βCol *Tile
 		if d.Rated {
@@ -120,6 +119,45 @@ func (d Delta) localChannels() *Kernel {
 				x[i] = row(vectors[i], channel).To(F32)
 			}
 		}
+
+		// what its tokens do to each other; first, while registers are free
+		var within []*Tile // dx, N, dG
+		for range kinds + 2 {
+			within = append(within, k.Full(F32, 0, d.C, wide))
+		}
+		meet := func(w border, acc []*Tile) []*Tile {
+			decay, where := decay.to(w), w.pairs()
+			dx, N := slices.Clone(acc[:kinds]), acc[kinds]
+			dG := decayGradient{at: w, k: k, steps: steps, sum: acc[kinds+1]}
+			again := c.Add(w.level.Div(d.C)) // c, which the compiler does not see: it would read once and hold p and t
+			r, s := d.sides(r, w.close)
+			βdecay := decay // βK, kept beside K, would take too many registers
+			if d.Rated {
+				βdecay = decay.Mul(w.row(β))
+			}
+			K := w.of(K)
+			key := K.Mul(βdecay)
+			var dDecay, toK *Tile
+			for i, v := range x {
+				P, v := where.Where(pairs[i].Load(b, h, again, r, s), 0.0), w.of(v)
+				from := w.times(nil, P, key.To(d.DType))
+				dx[i] = dx[i].Add(from.Mul(decay))
+				dDecay = plus(dDecay, v.Mul(from))
+				toK = w.times(toK, transposed(P), v.Mul(decay).To(d.DType))
+			}
+			dG.add(dDecay.Mul(decay).Add(K.Mul(toK).Mul(βdecay)), w.level)
+			return append(dx, N.Add(toK.Mul(decay)), dG.sum)
+		}
+		for _, w := range []border{{d: d, close: true, turned: true}, {d: d}} {
+			for i, x := range within {
+				within[i] = w.of(x)
+			}
+			within = d.overBorders(k, w, within, meet)
+			for i, x := range within {
+				within[i] = w.back(x)
+			}
+		}
+		dx, N, dG := within[:kinds], within[kinds], decayGradient{at: border{d: d}, k: k, steps: steps, sum: within[kinds+1]}
 
 		// what the states that enter and leave have to do with the chunk
 		outside := []*Tile{k.Full(F32, 0, wide), k.Full(F32, 0, d.C, wide)}
@@ -135,53 +173,20 @@ func (d Delta) localChannels() *Kernel {
 			return next
 		})
 		dG.whole = outside[0].Mul(decay.whole())
-		N := outside[1].Mul(decay.toEnd())
-		dG.add(βK.Mul(N), d.matrices()-2)
+		n := outside[1].Mul(decay.toEnd())
+		N = N.Add(n)
+		dG.add(βK.Mul(n), d.matrices()-2)
 		γ := decay.fromStart()
-		dx := make([]*Tile, kinds)
 		var dγ *Tile
 		for i := range dx {
-			dx[i] = outside[2+i].Mul(γ)
+			more := outside[2+i].Mul(γ)
 			if i > 0 {
-				dx[i] = dx[i].Neg()
+				more = more.Neg()
 			}
-			dγ = plus(dγ, x[i].Mul(dx[i]))
+			dx[i] = dx[i].Add(more)
+			dγ = plus(dγ, x[i].Mul(more))
 		}
 		dG.add(dγ, d.matrices()-1)
-
-		// what its tokens do to each other
-		within := append(slices.Clone(dx), N, dG.sum)
-		meet := func(w border, acc []*Tile) []*Tile {
-			decay, where := decay.to(w), w.pairs()
-			dx, N := slices.Clone(acc[:kinds]), acc[kinds]
-			dG := decayGradient{d: d, k: k, steps: steps, sum: acc[kinds+1]}
-			again := c.Add(w.level.Div(d.C)) // c, which the compiler does not see: it would read once and hold p and t
-			r, s := d.sides(r, w.close)
-			βdecay := decay // βK, kept beside K, would take too many registers
-			if d.Rated {
-				β, _ := d.sides(β, w.close)
-				βdecay = decay.Mul(β)
-			}
-			K := w.of(K)
-			key := K.Mul(βdecay)
-			var dDecay, toK *Tile
-			for i, v := range x {
-				P, v := where.Where(pairs[i].Load(b, h, again, r, s), 0.0), w.of(v)
-				from := d.dot(P, key)
-				dx[i] = dx[i].Add(from.Mul(decay))
-				dDecay = plus(dDecay, v.Mul(from))
-				toK = d.dotAdd(toK, transposed(P), v.Mul(decay))
-			}
-			dG.add(dDecay.Mul(decay).Add(K.Mul(toK).Mul(βdecay)), w.level)
-			return append(dx, N.Add(toK.Mul(decay)), dG.sum)
-		}
-		for _, close := range []bool{true, false} {
-			for i, x := range within {
-				within[i] = d.shaped(x, close)
-			}
-			within = d.overBorders(k, close, within, meet)
-		}
-		dx, N, dG.sum = within[:kinds], within[kinds], within[kinds+1]
 		dx[0], N = dx[0].Add(βK.Mul(self)), N.Add(x[0].Mul(self))
 
 		set := func(m *Memory, v *Tile) { setRows(m, v.To(m.DType()), b, t, h, channel, exist) }

@@ -78,7 +78,7 @@ func (d Delta) prepare() *Kernel {
 			}
 			return next
 		}
-		next = append(d.overBorders(k, true, next[:len(near)], meet), d.overBorders(k, false, next[len(near):], meet)...)
+		next = append(d.overBorders(k, border{d: d, close: true}, next[:len(near)], meet), d.overBorders(k, border{d: d}, next[len(near):], meet)...)
 
 		place := []any{b, h, c, r.Col(), channel.Row()}
 		since := decay.fromStart()
