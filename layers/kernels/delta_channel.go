@@ -19,11 +19,13 @@ package kernels
 // ones, so it keeps the digits of all of them, and no exponent is above 0. Tokens
 // with themselves come on top.
 //
-// One program for a chunk makes A, P and the scaled vectors; the walk through the
-// chunks then only multiplies.
+// The log-decays of x are sums over tokens, products with matrices of 0 and 1 that are
+// made once. One program for a chunk makes A, P and the scaled vectors; the walk through
+// the chunks then only multiplies.
 //
 //	q, k, e  [B,T,H,K]     z, o, y  [B,T,H,V]     g  [B,T,H,K], at most 0     β  [B,T,H]
-//	γ∘Q, γ∘E, w∘K  [B,H,N,C,K]     γ_C  [B,H,N,K]     A, P  [B,H,N,C,C]
+//	γ∘Q, γ∘E, w∘K  [B,H,N,C,K]     γ_C  [B,H,N,K]     A, P, gradients p, t  [B,H,N,C,C]
+//	steps, of 0 and 1  [log₂ C + 2,C,C]
 //	first, last S [B,H,K,V]     entry S of each chunk [B,H,N,K,V]
 
 import (
