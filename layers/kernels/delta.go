@@ -67,6 +67,9 @@ func (d Delta) plan() Plan {
 	if d.K > 128 || d.DType == F32 {
 		p = Plan{Columns: 32, Warps: 4, Stages: 1, LocalWarps: 8, LocalStages: 1, LocalChannels: 32, LocalColumns: 32}
 	}
+	if d.Erases && !d.Shared {
+		p.Stages = 1 // with a vector more, two programs fit only without a second chunk
+	}
 	if d.Channels {
 		// Walks that read five arrays have no room for three chunks, and of two none is
 		// fetched ahead; registers of a chunk's programs must not spill.
