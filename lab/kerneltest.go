@@ -43,6 +43,8 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 		{"delta, one key, overwritten", 150, 64, 0, 0, true, sameKeys},
 		{"delta by rates, a long sequence", 2100, 64, 1, 0.1, true, byRate}, // in segments
 		{"additive, a long sequence", 2100, 64, 1, 0.1, false, nil},
+		{"delta by rates, a decay a channel, a long sequence", 2100, 64, 64, 0.1, true, byRate},
+		{"additive, a decay a channel, a long sequence", 2100, 64, 64, 0.1, false, nil},
 		{"additive", 150, 64, 0, 0, false, nil},
 		{"additive, a decay a head", 150, 128, 1, 0.5, false, nil},
 		{"delta by rates, a decay a channel", 150, 128, 128, 0.5, true, byRate},

@@ -31,6 +31,9 @@ import (
 // gradient from outside. Of a part only the gradient of the state on entry is made,
 // from none at the segment's end.
 func (d Delta) reverse(seen, part bool) *Kernel {
+	if d.Channels {
+		return d.reverseChannels(seen, part)
+	}
 	name := "reverse"
 	if part {
 		name = "reverse_part"
@@ -321,15 +324,19 @@ func (d Delta) Backward(seen bool) *Function {
 	if d.Rated {
 		in, out = append(in, "rate"), append(out, "drate")
 	}
-	if d.Channels {
-		return newFunction(name, append(in, "g"), out, d.reverseChannels(seen), d.outer(), d.localChannels())
-	}
 	var ks []*Kernel
 	if d.cut() {
 		if d.Erases {
 			in = append(in, "maps")
 		}
+		if d.spanned() {
+			in = append(in, "spans")
+		}
 		ks = []*Kernel{d.reverse(seen, true), d.joinBack()}
 	}
-	return newFunction(name, in, out, append(ks, d.reverse(seen, false), d.local())...)
+	ks = append(ks, d.reverse(seen, false))
+	if d.Channels {
+		return newFunction(name, append(in, "g"), out, append(ks, d.outer(), d.localChannels())...)
+	}
+	return newFunction(name, in, out, append(ks, d.local())...)
 }

@@ -18,13 +18,7 @@ func (d Delta) forward(what walk) *Kernel {
 	if d.Channels {
 		return d.forwardChannels(what)
 	}
-	name, width, wide := "forward", d.V, d.columns()
-	if what == mapping {
-		name, width = "maps", d.mapsDims()[4]
-		if d.Erases {
-			wide = min(wide, d.K)
-		}
-	}
+	name, width, wide := d.walked(what)
 	k := New(d.name(name), d.Plan.Warps, d.Plan.Stages, width/wide, d.B*d.H*d.segments())
 	keys := d.keys(k, "k")
 	write := d.values(k, "z")
@@ -37,9 +31,12 @@ func (d Delta) forward(what walk) *Kernel {
 		inverse = k.In("inverse", d.DType, d.inverseDims()...)
 	}
 	erase, rate, sums := d.gates(k)
-	var output, last, written, entry *Memory
+	var output, last, written, entry, spans *Memory
 	if what == mapping {
 		last = k.Out("maps", F32, d.mapsDims()...)
+		if d.spanned() {
+			spans = k.Out("spans", F32, d.spansDims()...)
+		}
 	} else {
 		output, written = k.Out("o", d.DType, d.B, d.T, d.H, d.V), k.Out("y", d.DType, d.B, d.T, d.H, d.V)
 		if !d.cut() {
@@ -53,15 +50,10 @@ func (d Delta) forward(what walk) *Kernel {
 	b, h, segment := d.segment(k, 1)
 	r, channel := k.Range(d.C), k.Range(d.K)
 	column := k.Program(0).Mul(wide).Add(k.Range(wide))
-	var S, writes *Tile
-	if what != mapping {
-		S = first.Load(d.startAt(b, h, segment, channel.Col(), column.Row())...)
-	} else {
-		S = channel.Col().Equal(column.Row().Sub(d.V)).Where(k.Full(F32, 1), 0)
-		writes = column.Less(d.V)
-	}
-	S = k.For(d.chunks()/d.segments(), d.Plan.Stages, []*Tile{S}, func(turn *Tile, carry []*Tile) []*Tile {
-		S, s := carry[0], carry[0].To(d.DType)
+	S, writes := d.enter(k, what, first, b, h, segment, channel, column)
+	span := k.Full(F32, 0) // log-decay
+	walked := k.For(d.chunks()/d.segments(), d.Plan.Stages, []*Tile{S, span}, func(turn *Tile, carry []*Tile) []*Tile {
+		S, s, span := carry[0], carry[0].To(d.DType), carry[1]
 		c := segment.Mul(d.chunks() / d.segments()).Add(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
 		K := rows(keys, b, t, h, channel, exist)
@@ -87,7 +79,7 @@ func (d Delta) forward(what walk) *Kernel {
 		if what != mapping {
 			y = rows(write, b, t, h, column, exist).To(F32)
 		} else {
-			y = write.LoadIf(both(writes.Row(), col(exist)), b, t.Col(), h, column.Row()).To(F32)
+			y = write.LoadIf(both(writes, col(exist)), b, t.Col(), h, column.Row()).To(F32)
 		}
 		if d.Erases {
 			A, E := inverse.Load(b, h, c, r.Col(), r.Row()), K
@@ -109,12 +101,19 @@ func (d Delta) forward(what walk) *Kernel {
 		}
 		if d.Decays {
 			S, u = S.Mul(total.total().Exp()), u.Mul(total.less(G).Exp().Col())
+			if spans != nil {
+				span = span.Add(total.total())
+			}
 		}
-		return []*Tile{d.dotAdd(S, K.T(), u)}
-	})[0]
+		return []*Tile{d.dotAdd(S, K.T(), u), span}
+	})
+	S = walked[0]
 	switch {
 	case what == mapping:
 		last.Store(S, b, h, segment, channel.Col(), column.Row())
+		if spans != nil {
+			spans.StoreIf(k.Program(0).Equal(0), walked[1].Exp(), b, h, segment)
+		}
 	case !d.cut():
 		last.Store(S, b, h, channel.Col(), column.Row())
 	}
@@ -146,6 +145,9 @@ func (d Delta) Forward() *Function {
 	}
 	if d.cut() {
 		out, before = append(out, "maps"), append(before, d.forward(mapping), d.join())
+		if d.spanned() {
+			out = append(out, "spans")
+		}
 	}
 	f := newFunction(d.name("delta_forward"), in, out, append(before, d.forward(keeping))...)
 	f.reader, f.lean = d.name("delta_backward"), append(before[:len(before):len(before)], d.forward(outputs))

@@ -3,12 +3,13 @@ package kernels
 // A few heads with many tokens leave most of a device idle: so the chunks of a head
 // are cut into segments. What a segment does to a state is S' = M S + N; N is the
 // state at its end from none, M [K,K] what the chunks make of the identity where
-// nothing is written, and of an additive state the segment's decay. All segments
+// nothing is written, and of an additive state the segment's decay D. All segments
 // make theirs at once, join takes the state from one to the next, and then all walk
 // at once from their own states on entry. Backward likewise: R <- Mᵀ R + N', with N'
 // from no gradient of the state at the segment's end.
 //
 //	maps N, M     [B,H,segments,K,V+K]; without erasing N alone
+//	spans D       [B,H,segments], [B,H,segments,K] with a decay a channel
 //	dparts N'     [B,H,segments,K,V]
 //	starts, ends  states on entry, gradients of those at the end, likewise
 
@@ -16,13 +17,7 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// segments is their number: 1 with a decay a channel, for which no maps are made.
-func (d Delta) segments() int {
-	if d.Channels {
-		return 1
-	}
-	return max(d.Plan.Segments, 1)
-}
+func (d Delta) segments() int { return max(d.Plan.Segments, 1) }
 
 func (d Delta) cut() bool { return d.segments() > 1 }
 
@@ -58,11 +53,47 @@ func (d Delta) startDims() []int {
 }
 
 func (d Delta) mapsDims() []int {
-	width := d.V
-	if d.Erases {
-		width += d.K
-	}
+	_, width, _ := d.walked(mapping)
 	return []int{d.B, d.H, d.segments(), d.K, width}
+}
+
+// spanned tells whether segments of a state that nothing erases decay.
+func (d Delta) spanned() bool { return d.cut() && d.Decays && !d.Erases }
+
+func (d Delta) spansDims() []int {
+	dims := []int{d.B, d.H, d.segments()}
+	if d.Channels {
+		dims = append(dims, d.K)
+	}
+	return dims
+}
+
+// span is a place in an array of spansDims.
+func (d Delta) span(b, h, segment, channel *Tile) []any {
+	if d.Channels {
+		return []any{b, h, segment, channel}
+	}
+	return []any{b, h, segment}
+}
+
+// walked is the name of a walk forward, the columns of what it carries, and how many
+// of them a program takes.
+func (d Delta) walked(what walk) (name string, width, wide int) {
+	if what != mapping {
+		return "forward", d.V, d.columns()
+	}
+	if d.Erases {
+		return "maps", d.V + d.K, min(d.columns(), d.K)
+	}
+	return "maps", d.V, d.columns()
+}
+
+// enter is what a walk begins with, and which columns are written to: nil for all.
+func (d Delta) enter(k *Kernel, what walk, first *Memory, b, h, segment, channel, column *Tile) (S, writes *Tile) {
+	if what != mapping {
+		return first.Load(d.startAt(b, h, segment, channel.Col(), column.Row())...), nil
+	}
+	return channel.Col().Equal(column.Row().Sub(d.V)).Where(k.Full(F32, 1), 0), column.Less(d.V).Row()
 }
 
 // startAt is a place in an array of startDims.
@@ -85,7 +116,7 @@ func (d Delta) across(name, from, parts, each, to string) *Kernel {
 	backward, wide := parts != "maps", min(32, d.V)
 	k := New(d.name(name), d.Plan.Warps, 1, d.V/wide, d.B*d.H)
 	first := k.In(from, F32, d.stateDims()...)
-	var part, maps, sums *Memory
+	var part, maps, spans *Memory
 	if d.Erases || !backward {
 		maps = k.In("maps", F32, d.mapsDims()...)
 		part = maps
@@ -93,8 +124,8 @@ func (d Delta) across(name, from, parts, each, to string) *Kernel {
 	if backward {
 		part = k.In(parts, F32, d.startDims()...)
 	}
-	if d.Decays && !d.Erases {
-		sums = k.In("sums", F32, d.sumsDims()...)
+	if d.spanned() {
+		spans = k.In("spans", F32, d.spansDims()...)
 	}
 	starts, last := k.Out(each, F32, d.startDims()...), k.Out(to, F32, d.stateDims()...)
 
@@ -116,12 +147,8 @@ func (d Delta) across(name, from, parts, each, to string) *Kernel {
 			}
 			return []*Tile{DotAdd(N, M, S, d.precision())}
 		}
-		if d.Decays {
-			n := d.chunks() / d.segments()
-			g := k.For(n, 1, []*Tile{k.Full(F32, 0)}, func(turn *Tile, g []*Tile) []*Tile {
-				return []*Tile{g[0].Add(d.loadSum(sums, b, h, segment.Mul(n).Add(turn), d.C-1).total())}
-			})[0]
-			S = S.Mul(g.Exp())
+		if d.spanned() {
+			S = S.Mul(spans.Load(d.span(b, h, segment, row)...))
 		}
 		return []*Tile{S.Add(N)}
 	})[0]
