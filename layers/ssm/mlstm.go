@@ -49,10 +49,17 @@ func MLSTM(in MLSTMInputs, form delta.Form, plan scan.Plan) (h *Node, state MLST
 	one := OnesLike(input)
 	out := delta.Run(delta.Inputs{Q: q, K: k, Write: Concatenate([]*Node{v, InsertAxes(one, -1)}, -1),
 		LogDecay: decay, State: Concatenate([]*Node{memory, InsertAxes(norm, -1)}, -1)}, form)
-	o := grad.Cut(out.O, 3, d.V, 1)
+	o := apart(grad.Cut(out.O, 3, d.V, 1))
 	scale := AddScalar(Max(Abs(o[1]), InsertAxes(Exp(Neg(m)), -1)), 1e-6)
 	parts := grad.Cut(out.State, 3, d.V, 1)
 	return ConvertDType(Div(o[0], scale), dtype), MLSTMState{parts[0], Squeeze(parts[1], -1), last}
+}
+
+// apart keeps a compiler from fusing what comes after arrays with what came before,
+// backward too: XLA for CUDA fails on a normalisation's gradient beside a
+// concatenation of 128 columns and one.
+func apart(xs []*Node) []*Node {
+	return grad.Custom(xs, func(xs []*Node) []*Node { return xs }, func(_, _, dys []*Node) []*Node { return OptimizationBarriers(dys...) })
 }
 
 type heads struct{ B, T, H, K, V int }
