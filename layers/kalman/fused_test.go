@@ -44,26 +44,52 @@ func TestKernelForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fn, ins := graphOf(a, c.options)
-		n := len(ins)
-		got, calls, err := kernelcheck.Interpret(func(x []*Node) []*Node {
-			ys := fn(x[:n])
-			loss := ReduceAllSum(Mul(ys[0], x[n]))
-			for i, y := range ys[1:] {
-				loss = Add(loss, ReduceAllSum(Mul(y, x[n+1+i])))
-			}
-			return append(ys, Gradient(loss, x[:n]...)...)
-		}, append(ins, weights(a, d)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, calls := interpreted(t, a, d, c.options)
 		if len(calls) != c.calls {
 			t.Errorf("%s: kernels called: %v, expected %d", what, calls, c.calls)
 		}
-		for i, x := range slices.Concat(want.list(), wantGrad.list()[:n]) {
+		for i, x := range slices.Concat(want.list(), wantGrad.list()[:len(got)-len(want.list())]) {
 			if e := check.RelErr(got[i], x); !(e <= 5e-6) {
 				t.Errorf("%s: result %d is off by %.1e", what, i, e)
 			}
+		}
+	}
+}
+
+// interpreted returns outputs and gradients of a loss with weights d as kernels make
+// them in plain Go, and the names of those called.
+func interpreted(t *testing.T, a *Arrays, d *Result, o Options) (values [][]float64, calls []string) {
+	t.Helper()
+	fn, ins := graphOf(a, o)
+	n := len(ins)
+	values, calls, err := kernelcheck.Interpret(func(x []*Node) []*Node {
+		ys := fn(x[:n])
+		loss := ReduceAllSum(Mul(ys[0], x[n]))
+		for i, y := range ys[1:] {
+			loss = Add(loss, ReduceAllSum(Mul(y, x[n+1+i])))
+		}
+		return append(ys, Gradient(loss, x[:n]...)...)
+	}, append(ins, weights(a, d)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values, calls
+}
+
+// The archive's values hold for the kernels, too, in one chunk and in several.
+func TestKernelsAgreeWithGolden(t *testing.T) {
+	onPureGo(t)
+	for _, c := range goldens(t) {
+		for _, chunks := range []int{1, 3} {
+			what := fmt.Sprintf("%s, kernels, %d chunks", c.name, chunks)
+			got, calls := interpreted(t, c.in, c.w, Options{Prior: c.prior, Plan: scan.Plan{Kernel: true, Chunks: chunks}})
+			if len(calls) != 2 {
+				t.Errorf("%s: called: %v", what, calls)
+				continue
+			}
+			n := len(c.out.list())
+			report(t, what+", output", got[:n], c.out.list(), 5e-6)
+			report(t, what+", gradient", got[n:], c.gradient.list()[:len(got)-n], 5e-5)
 		}
 	}
 }
