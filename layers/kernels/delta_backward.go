@@ -135,7 +135,8 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 
 // local makes the gradients of q, k, e, g and the rates, one program for each chunk
 // of a head. It takes channels a slice at a time: two programs then fit a
-// multiprocessor, and slices are fetched while those before are worked on.
+// multiprocessor (at 64 channels and columns a slice they took 0.95 ms for the 0.70 of
+// 32 channels and all columns, at B16 T2048 H16 D128).
 func (d Delta) local() *Kernel {
 	k := New(d.name("local"), d.Plan.LocalWarps, d.Plan.LocalStages, d.chunks(), d.B*d.H)
 	k.Registers = d.Plan.LocalRegisters
