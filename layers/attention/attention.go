@@ -53,10 +53,11 @@ func (in Inputs) KernelError() error {
 }
 
 func (in Inputs) describe() (k kernels.Attention, err error) {
+	if err := kernels.Missing(in.Q.Graph().Backend()); err != nil {
+		return k, err
+	}
 	q, kv, v := in.Q.Shape(), in.K.Shape(), in.V.Shape()
-	switch be := in.Q.Graph().Backend(); {
-	case !kernels.On(be):
-		return k, fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
+	switch {
 	case in.First != nil || kv.Dim(1) != q.Dim(1):
 		return k, fmt.Errorf("kernels: attention: there are none for %d tokens on a cache, %d rows in all", q.Dim(1), kv.Dim(1))
 	case v.Dim(3) != q.Dim(3):

@@ -1,8 +1,6 @@
 package delta
 
 import (
-	"fmt"
-
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kalmarz/kalmarz/layers/grad"
@@ -24,9 +22,8 @@ func (in Inputs) KernelError() error {
 }
 
 func (in Inputs) describe() (k kernels.Delta, err error) {
-	be := in.Q.Graph().Backend()
-	if !kernels.On(be) {
-		return k, fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
+	if err := kernels.Missing(in.Q.Graph().Backend()); err != nil {
+		return k, err
 	}
 	d := in.Q.Shape().Dimensions
 	return kernels.NewDelta(d[0], d[1], d[2], d[3], in.Write.Shape().Dim(3), in.Q.DType(), kernels.Parts{

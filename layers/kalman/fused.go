@@ -1,8 +1,6 @@
 package kalman
 
 import (
-	"fmt"
-
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -30,8 +28,8 @@ func (in Inputs) KernelError(o Options) error {
 
 func (in Inputs) describe(o Options) (k kernels.Scan, err error) {
 	in.check()
-	if be := in.V.Graph().Backend(); !kernels.On(be) {
-		return k, fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
+	if err := kernels.Missing(in.V.Graph().Backend()); err != nil {
+		return k, err
 	}
 	d := in.V.Shape().Dimensions
 	return kernels.NewKalman(d[0], d[1], d[2], in.K.Shape().Dim(2), o.Plan.Chunks, in.V.DType(),

@@ -16,13 +16,9 @@ import (
 // query heads and J key heads of width K, a window or 0 for none.
 func NewAttention(B, T, H, J, K, window int, scale float64, dtype dtypes.DType) (Attention, error) {
 	a := Attention{B: B, T: T, H: H, J: J, K: K, Window: window, Scale: scale}
-	switch dtype {
-	case dtypes.BFloat16:
-		a.DType = triton.BF16
-	case dtypes.Float32:
-		a.DType = triton.F32
-	default:
-		return a, fmt.Errorf("kernels: attention: %s: must be bfloat16 or float32", dtype)
+	var err error
+	if a.DType, err = typeOf("attention", dtype); err != nil {
+		return a, err
 	}
 	widths := []int{16, 32, 64, 128, 256}
 	if a.DType == triton.F32 {
@@ -53,13 +49,13 @@ func (a Attention) Pays() bool {
 // Apply evaluates the problem in a graph of a backend with kernels: q [B,T,H,K] and
 // k, v [B,T,J,K] to o [B,T,H,K].
 func (a Attention) Apply(q, k, v *graph.Node) *graph.Node {
-	forward := a.Forward()
+	forward := shared(a, "forward", a.Forward)
 	return grad.CustomOf([]*graph.Node{q, k, v}, func(xs []*graph.Node) []*graph.Node {
 		grad.CountProducts(q.Graph(), 2*a.product())
 		return forward.call(xs...)
 	}, func(xs, ys, dys []*graph.Node) []*graph.Node {
 		grad.CountProducts(q.Graph(), 5*a.product()) // the scores again, and two for each of the two
-		return a.Backward().call(xs[0], xs[1], xs[2], ys[0], dys[0], ys[1])
+		return shared(a, "backward", a.Backward).call(xs[0], xs[1], xs[2], ys[0], dys[0], ys[1])
 	})[0]
 }
 

@@ -20,8 +20,6 @@ package kernels
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	. "github.com/kalmarz/kalmarz/layers/triton"
@@ -106,13 +104,8 @@ func (p *Plan) numbers() []*int {
 // ParsePlan reads a plan's numbers with commas, in their order.
 func ParsePlan(text string) (*Plan, error) {
 	var p Plan
-	words, ns := strings.Split(text, ","), p.numbers()
-	ok := len(words) == len(ns)
-	for i := 0; ok && i < len(ns); i++ {
-		n, err := strconv.Atoi(words[i])
-		*ns[i], ok = n, err == nil && n >= 0 && (n > 0 || i == 3 || i > 7)
-	}
-	if !ok {
+	ns := p.numbers()
+	if !parseNumbers(text, ns, func(i, n int) bool { return n > 0 || n == 0 && (i == 3 || i > 7) }) {
 		return nil, fmt.Errorf("plan = %s: must be %d whole numbers with commas: columns, warps, stages, segments of a sequence (0 = as many as fill the device), warps and stages of one-chunk programs, the channels and columns they take at once, the registers of a thread of these and of the inverse's, 0 = as many as it takes", text, len(ns))
 	}
 	return &p, nil
@@ -130,9 +123,7 @@ func (d Delta) chunks() int {
 // name identifies a kernel of this shape.
 func (d Delta) name(what string) string {
 	s := fmt.Sprintf("kalmarz_%s_B%d_T%d_H%d_K%d_V%d_C%d_%s_plan", what, d.B, d.T, d.H, d.K, d.V, d.C, d.DType)
-	for _, n := range d.Plan.numbers() {
-		s += fmt.Sprintf("_%d", *n)
-	}
+	s += numbered(d.Plan.numbers())
 	for _, part := range []struct {
 		has  bool
 		name string

@@ -22,13 +22,9 @@ const forgotten = -128
 // NewDelta describes a problem as kernels see it, or says why there are none.
 func NewDelta(B, T, H, K, V int, dtype dtypes.DType, parts Parts) (Delta, error) {
 	d := Delta{B: B, T: T, H: H, K: K, V: V, C: chunk, Parts: parts}
-	switch dtype {
-	case dtypes.BFloat16:
-		d.DType = triton.BF16
-	case dtypes.Float32:
-		d.DType = triton.F32
-	default:
-		return d, fmt.Errorf("kernels: delta: %s: must be bfloat16 or float32", dtype)
+	var err error
+	if d.DType, err = typeOf("delta", dtype); err != nil {
+		return d, err
 	}
 	if d.DType == triton.F32 && d.Channels && !d.Erases {
 		return d, fmt.Errorf("kernels: delta: float32, a decay a channel and nothing erased: a device made wrong gradients of queries of these; bfloat16 has kernels")

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"sync"
@@ -36,6 +37,14 @@ func Forget(be compute.Backend) { devices.Delete(be) }
 func On(be compute.Backend) bool {
 	_, on := devices.Load(be)
 	return on && !Off()
+}
+
+// Missing says that graphs of this backend cannot call kernels; nil if they can.
+func Missing(be compute.Backend) error {
+	if On(be) {
+		return nil
+	}
+	return fmt.Errorf("backend %s has no fused kernels, or they are off", be.Name())
 }
 
 // call adds a call of f to the graph of xs, which are its inputs in order.
@@ -76,6 +85,18 @@ func Call(f *Function, xs []*graph.Node) []*graph.Node {
 }
 
 func shapeOf(a triton.Argument) shapes.Shape { return shapes.Make(dtypeOf(a.DType), a.Dims...) }
+
+// typeOf is the type of a kernel's tiles for that of a graph, or an error of what has
+// none.
+func typeOf(what string, dtype dtypes.DType) (triton.DType, error) {
+	switch dtype {
+	case dtypes.BFloat16:
+		return triton.BF16, nil
+	case dtypes.Float32:
+		return triton.F32, nil
+	}
+	return 0, fmt.Errorf("kernels: %s: %s: must be bfloat16 or float32", what, dtype)
+}
 
 func dtypeOf(d triton.DType) dtypes.DType {
 	if d == triton.BF16 {

@@ -9,20 +9,15 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/kalmarz/kalmarz/layers/grad"
-	"github.com/kalmarz/kalmarz/layers/triton"
 )
 
 // newScan describes a scan as kernels see it, or says why there are none.
 func newScan(c cell, B, T, M, S, chunks int, dtype dtypes.DType, masked bool) (Scan, error) {
 	f := Scan{B: B, T: T, M: M, S: S, Masked: masked, cell: c}
 	name := c.arrays().name
-	switch dtype {
-	case dtypes.BFloat16:
-		f.DType = triton.BF16
-	case dtypes.Float32:
-		f.DType = triton.F32
-	default:
-		return f, fmt.Errorf("kernels: %s: %s: must be bfloat16 or float32", name, dtype)
+	var err error
+	if f.DType, err = typeOf(name, dtype); err != nil {
+		return f, err
 	}
 	if S > 128 {
 		return f, fmt.Errorf("kernels: %s: %d states: must be at most 128", name, S)
