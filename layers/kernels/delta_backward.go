@@ -27,64 +27,32 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// reverse walks from the last chunk of a segment to the first; seen says that y has a
-// gradient from outside. Of a part only the gradient of the state on entry is made,
-// from none at the segment's end.
+// reverse walks from the last chunk of a segment to the first.
 func (d Delta) reverse(seen, part bool) *Kernel {
 	if d.Channels {
 		return d.reverseChannels(seen, part)
 	}
-	name := "reverse"
-	if part {
-		name = "reverse_part"
-	}
-	k := New(d.name(name), d.Plan.Warps, d.Plan.Stages, d.V/d.columns(), d.B*d.H*d.segments())
+	w := d.walkBack(seen, part)
+	k := w.k
 	query, keys := d.keys(k, "q"), d.keys(k, "k")
-	dOut := d.values(k, "do")
-	var dLast, dWritten, inverse *Memory
-	if !part {
-		dLast = k.In(d.end(), F32, d.startDims()...)
-	}
-	if seen {
-		dWritten = d.values(k, "dy")
-	}
+	var inverse *Memory
 	if d.Erases {
 		inverse = k.In("inverse", d.DType, d.inverseDims()...)
 	}
 	erase, rate, sums := d.gates(k)
-	var dWrite, dFirst, leaving *Memory
-	if !part {
-		dWrite = k.Out("dz", d.DType, d.B, d.T, d.H, d.V)
-		leaving = k.Out("leaving", d.DType, d.entryDims()...)
-	}
-	switch {
-	case part:
-		dFirst = k.Out("dparts", F32, d.startDims()...)
-	case !d.cut():
-		dFirst = k.Out("dfirst", F32, d.stateDims()...)
-	}
+	carry := []*Tile{w.begin()}
 
-	b, h, segment := d.segment(k, 1)
-	r, channel := k.Range(d.C), k.Range(d.K)
-	column := k.Program(0).Mul(d.columns()).Add(k.Range(d.columns()))
-	n := d.chunks() / d.segments()
-	end := segment.Mul(n).Add(n - 1)
-	carry := []*Tile{k.Full(F32, 0, d.K, d.columns())}
-	if !part {
-		carry[0] = dLast.Load(d.startAt(b, h, segment, channel.Col(), column.Row())...)
-	}
+	b, h, channel, r := w.b, w.h, w.channel, k.Range(d.C)
 	if d.Decays { // a chunk's total is read a turn ahead, beside the buffers: two programs fit by 4 bytes
-		carry = append(carry, d.loadSum(sums, b, h, end, d.C-1)...)
+		carry = append(carry, d.loadSum(sums, b, h, w.end, d.C-1)...)
 	}
-	carry = k.For(n, d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
+	carry = k.For(w.per(), d.Plan.Stages, carry, func(turn *Tile, carry []*Tile) []*Tile {
 		R, s, total := carry[0], carry[0].To(d.DType), sum(carry[1:])
-		c := end.Sub(turn)
+		c := w.end.Sub(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
 		Q, K := rows(query, b, t, h, channel, exist), rows(keys, b, t, h, channel, exist)
-		dO := rows(dOut, b, t, h, column, exist)
-		if !part {
-			leaving.Store(s, b, h, c, channel.Col(), column.Row())
-		}
+		dO := rows(w.dOut, b, t, h, w.column, exist)
+		w.keep(s, c)
 
 		KQ, KR := d.dot(K, Q.T()), d.dot(K, s) // KQ is Pᵀ before its decay
 		γdO := dO
@@ -98,14 +66,11 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 		} else {
 			KQ = r.Row().AtLeast(r.Col()).Where(KQ, 0)
 		}
-		dU := d.dotAdd(KR, KQ, dO)
+		dZ := d.dotAdd(KR, KQ, dO) // dU
 		if d.Rated {
-			dU = dU.Mul(rate.LoadIf(exist, b, t, h).Col())
+			dZ = dZ.Mul(rate.LoadIf(exist, b, t, h).Col())
 		}
-		dZ := dU
-		if seen {
-			dZ = dU.Add(rows(dWritten, b, t, h, column, exist).To(F32))
-		}
+		dZ = w.seen(dZ, t, exist)
 		R = d.dotAdd(R, Q.T(), γdO)
 		if d.Erases {
 			A, E := inverse.Load(b, h, c, r.Col(), r.Row()), K
@@ -115,21 +80,14 @@ func (d Delta) reverse(seen, part bool) *Kernel {
 			dZ = d.dot(A.T(), dZ)
 			R = d.dotAdd(R, E.T(), scaled(dZ, γ).Neg())
 		}
-		if !part {
-			setRows(dWrite, dZ.To(d.DType), b, t, h, column, exist)
-		}
+		w.set(dZ, t, exist)
 		carry = []*Tile{R}
 		if d.Decays {
 			carry = append(carry, d.loadSum(sums, b, h, c.Sub(1).Max(0), d.C-1)...)
 		}
 		return carry
 	})
-	switch {
-	case part:
-		dFirst.Store(carry[0], b, h, segment, channel.Col(), column.Row())
-	case !d.cut():
-		dFirst.Store(carry[0], b, h, channel.Col(), column.Row())
-	}
+	w.finish(carry[0])
 	return k
 }
 

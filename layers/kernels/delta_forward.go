@@ -4,60 +4,32 @@ import (
 	. "github.com/kalmarz/kalmarz/layers/triton"
 )
 
-// walk says what a program makes on its way through the chunks of a segment.
-type walk int
-
-const (
-	outputs walk = iota // o and y, from the state on entry of the segment
-	keeping             // and the states on entry of each chunk, which the gradient reads
-	mapping             // what the segment does to a state
-)
-
 // forward walks through the chunks of a head.
 func (d Delta) forward(what walk) *Kernel {
 	if d.Channels {
 		return d.forwardChannels(what)
 	}
-	name, width, wide := d.walked(what)
-	k := New(d.name(name), d.Plan.Warps, d.Plan.Stages, width/wide, d.B*d.H*d.segments())
+	w := d.walkAhead(what)
+	k := w.k
 	keys := d.keys(k, "k")
-	write := d.values(k, "z")
-	var query, first, inverse *Memory
+	var query, inverse *Memory
 	if what != mapping {
 		query = d.keys(k, "q")
-		first = k.In(d.start(), F32, d.startDims()...)
 	}
 	if d.Erases {
 		inverse = k.In("inverse", d.DType, d.inverseDims()...)
 	}
 	erase, rate, sums := d.gates(k)
-	var output, last, written, entry, spans *Memory
-	if what == mapping {
-		last = k.Out("maps", F32, d.mapsDims()...)
-		if d.spanned() {
-			spans = k.Out("spans", F32, d.spansDims()...)
-		}
-	} else {
-		output, written = k.Out("o", d.DType, d.B, d.T, d.H, d.V), k.Out("y", d.DType, d.B, d.T, d.H, d.V)
-		if !d.cut() {
-			last = k.Out("last", F32, d.stateDims()...)
-		}
-	}
-	if what == keeping {
-		entry = k.Out("entry", d.DType, d.entryDims()...)
-	}
+	S := w.begin()
 
-	b, h, segment := d.segment(k, 1)
-	r, channel := k.Range(d.C), k.Range(d.K)
-	column := k.Program(0).Mul(wide).Add(k.Range(wide))
-	S, writes := d.enter(k, what, first, b, h, segment, channel, column)
+	b, h, channel, r := w.b, w.h, w.channel, k.Range(d.C)
 	span := k.Full(F32, 0) // log-decay
-	walked := k.For(d.chunks()/d.segments(), d.Plan.Stages, []*Tile{S, span}, func(turn *Tile, carry []*Tile) []*Tile {
+	walked := k.For(w.per(), d.Plan.Stages, []*Tile{S, span}, func(turn *Tile, carry []*Tile) []*Tile {
 		S, s, span := carry[0], carry[0].To(d.DType), carry[1]
-		c := segment.Mul(d.chunks() / d.segments()).Add(turn)
+		c := w.segment.Mul(w.per()).Add(turn)
 		t, exist := d.tokens(k, c, 0, d.C)
 		K := rows(keys, b, t, h, channel, exist)
-		var P, Q, γ, y *Tile
+		var P, Q, γ *Tile
 		var G, total sum
 		if d.Decays {
 			G, total = d.loadSum(sums, b, h, c, r), d.loadSum(sums, b, h, c, d.C-1)
@@ -72,15 +44,9 @@ func (d Delta) forward(what walk) *Kernel {
 				P = r.Col().AtLeast(r.Row()).Where(P, 0)
 			}
 		}
-		if what == keeping {
-			entry.Store(s, b, h, c, channel.Col(), column.Row())
-		}
+		w.keep(s, c)
 
-		if what != mapping {
-			y = rows(write, b, t, h, column, exist).To(F32)
-		} else {
-			y = write.LoadIf(both(writes, col(exist)), b, t.Col(), h, column.Row()).To(F32)
-		}
+		y := w.z(t, exist)
 		if d.Erases {
 			A, E := inverse.Load(b, h, c, r.Col(), r.Row()), K
 			if !d.Shared {
@@ -89,7 +55,7 @@ func (d Delta) forward(what walk) *Kernel {
 			y = d.dot(A, y.Sub(scaled(d.dot(E, s), γ)))
 		}
 		if what != mapping {
-			setRows(written, y.To(d.DType), b, t, h, column, exist)
+			setRows(w.written, y.To(d.DType), b, t, h, w.column, exist)
 		}
 		u := y
 		if d.Rated {
@@ -97,26 +63,17 @@ func (d Delta) forward(what walk) *Kernel {
 		}
 		if what != mapping {
 			o := d.dotAdd(scaled(d.dot(Q, s), γ), P, u)
-			setRows(output, o.To(d.DType), b, t, h, column, exist)
+			setRows(w.output, o.To(d.DType), b, t, h, w.column, exist)
 		}
 		if d.Decays {
 			S, u = S.Mul(total.total().Exp()), u.Mul(total.less(G).Exp().Col())
-			if spans != nil {
+			if w.spans != nil {
 				span = span.Add(total.total())
 			}
 		}
 		return []*Tile{d.dotAdd(S, K.T(), u), span}
 	})
-	S = walked[0]
-	switch {
-	case what == mapping:
-		last.Store(S, b, h, segment, channel.Col(), column.Row())
-		if spans != nil {
-			spans.StoreIf(k.Program(0).Equal(0), walked[1].Exp(), b, h, segment)
-		}
-	case !d.cut():
-		last.Store(S, b, h, channel.Col(), column.Row())
-	}
+	w.finish(walked[0], walked[1].Exp())
 	return k
 }
 

@@ -21,14 +21,6 @@ func (d Delta) segments() int { return max(d.Plan.Segments, 1) }
 
 func (d Delta) cut() bool { return d.segments() > 1 }
 
-// segment is a program's batch row, head and segment, from its place on the grid's
-// axis.
-func (d Delta) segment(k *Kernel, axis int) (b, h, segment *Tile) {
-	at := k.Program(axis)
-	bh := at.Div(d.segments())
-	return bh.Div(d.H), bh.Mod(d.H), at.Mod(d.segments())
-}
-
 // start names the array of states on entry of segments.
 func (d Delta) start() string {
 	if d.cut() {
@@ -52,10 +44,14 @@ func (d Delta) startDims() []int {
 	return d.stateDims()
 }
 
-func (d Delta) mapsDims() []int {
-	_, width, _ := d.walked(mapping)
-	return []int{d.B, d.H, d.segments(), d.K, width}
+func (d Delta) mapsWidth() int {
+	if d.Erases {
+		return d.V + d.K
+	}
+	return d.V
 }
+
+func (d Delta) mapsDims() []int { return []int{d.B, d.H, d.segments(), d.K, d.mapsWidth()} }
 
 // spanned tells whether segments of a state that nothing erases decay.
 func (d Delta) spanned() bool { return d.cut() && d.Decays && !d.Erases }
@@ -74,34 +70,6 @@ func (d Delta) span(b, h, segment, channel *Tile) []any {
 		return []any{b, h, segment, channel}
 	}
 	return []any{b, h, segment}
-}
-
-// walked is the name of a walk forward, the columns of what it carries, and how many
-// of them a program takes.
-func (d Delta) walked(what walk) (name string, width, wide int) {
-	if what != mapping {
-		return "forward", d.V, d.columns()
-	}
-	if d.Erases {
-		return "maps", d.V + d.K, min(d.columns(), d.K)
-	}
-	return "maps", d.V, d.columns()
-}
-
-// enter is what a walk begins with, and which columns are written to: nil for all.
-func (d Delta) enter(k *Kernel, what walk, first *Memory, b, h, segment, channel, column *Tile) (S, writes *Tile) {
-	if what != mapping {
-		return first.Load(d.startAt(b, h, segment, channel.Col(), column.Row())...), nil
-	}
-	return channel.Col().Equal(column.Row().Sub(d.V)).Where(k.Full(F32, 1), 0), column.Less(d.V).Row()
-}
-
-// startAt is a place in an array of startDims.
-func (d Delta) startAt(b, h, segment, channel, column *Tile) []any {
-	if d.cut() {
-		return []any{b, h, segment, channel, column}
-	}
-	return []any{b, h, channel, column}
 }
 
 // join takes the states of heads from segment to segment.
