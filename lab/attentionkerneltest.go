@@ -3,10 +3,8 @@ package lab
 import (
 	"context"
 	"math/rand/v2"
-	"time"
 
 	"github.com/gomlx/compute"
-	"github.com/gomlx/compute/dtypes"
 
 	"github.com/kalmarz/kalmarz/layers/attention"
 	"github.com/kalmarz/kalmarz/layers/check"
@@ -44,16 +42,9 @@ func attentionKernelTest(ctx context.Context, be compute.Backend, tell func(Test
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			limit := kernels.Find("attention").Tolerance[dtype]
-			f := testForm{name: "kernel", dtype: dtypes.Float32, value: limit.Value, gradient: limit.Gradient}
-			if dtype == triton.BF16 {
-				f.dtype = dtypes.BFloat16
-			}
 			a := attention.Random(rng, 2, p.T, p.H, p.J, p.K, p.window)
 			do := check.Random(rng, 1, len(a.Q)).Values
-			for _, x := range [][]float64{a.Q, a.Key, a.Value, do} {
-				copy(x, triton.FromFloat64(dtype, x, len(x)).Float64())
-			}
+			roundAll(dtype, a.Q, a.Key, a.Value, do)
 			want, err := attention.Reference(a)
 			if err != nil {
 				return err
@@ -62,20 +53,16 @@ func attentionKernelTest(ctx context.Context, be compute.Backend, tell func(Test
 			if err != nil {
 				return err
 			}
-			// Without gradients another kernel runs, which keeps no logarithms.
-			for _, d := range [][]float64{do, nil} {
-				name := p.name
-				if d == nil {
-					name, f.gradient = p.name+", values alone", 0
+			f := kernelForm("attention", dtype)
+			evaluate := func(do []float64) func(testForm) (errorsOf, error) {
+				return func(f testForm) (errorsOf, error) {
+					got, grad, err := attention.Evaluate(be, f.dtype, attention.Form{Kernel: true}, a, do)
+					return func() (float64, float64, string, string) { return attention.Errors(got, want, grad, wantGrad) }, err
 				}
-				start := time.Now()
-				got, grad, err := attention.Evaluate(be, f.dtype, attention.Form{Kernel: true}, a, d)
-				row := f.row(name, start, err)
-				if err == nil {
-					row.judge(attention.Errors(got, want, grad, wantGrad))
-				}
-				tell(row)
 			}
+			tell(f.measure(p.name, evaluate(do)))
+			f.gradient = 0 // without gradients another kernel runs, which keeps no logarithms
+			tell(f.measure(p.name+", values alone", evaluate(nil)))
 		}
 	}
 	return nil

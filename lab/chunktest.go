@@ -10,7 +10,6 @@ import (
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
-	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/triton"
@@ -56,30 +55,15 @@ func chunkTest(ctx context.Context, be compute.Backend, chunks []int, tell func(
 	rng := rand.New(rand.NewPCG(51, 52))
 	for _, p := range recurrences(K) {
 		a := delta.Random(rng, B, T, H, K, V, p.decays, p.strength, p.erase)
-		d := &delta.Result{O: check.Random(rng, 1, B*T*H*V).Values, State: check.Random(rng, 1, B*H*K*V).Values, U: check.Random(rng, 1, B*T*H*V).Values}
+		d := deltaLoss(rng, a)
 		roundAll(triton.BF16, a.Q, a.Key, a.Write, a.Erase, a.LogDecay, a.State, d.O, d.State, d.U)
-		want, err := delta.Reference(a)
+		evaluate, err := againstReference(be, a, d)
 		if err != nil {
 			return err
 		}
-		wantGrad, err := delta.ReferenceGradient(a, d)
-		if err != nil {
-			return err
-		}
-		err = walkForms(ctx, p.name, chunkForms(chunks), func(*testForm) bool { return true }, func(f testForm) (errorsOf, error) {
-			got, grad, err := delta.Evaluate(be, f.dtype, f.form, a, d)
-			return func() (float64, float64, string, string) { return delta.Errors(got, want, grad, wantGrad) }, err
-		}, tell)
-		if err != nil {
+		if err := walkForms(ctx, p.name, chunkForms(chunks), func(*testForm) bool { return true }, evaluate, tell); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// roundAll rounds the numbers of arrays to a type.
-func roundAll(dtype triton.DType, arrays ...[]float64) {
-	for _, x := range arrays {
-		copy(x, triton.FromFloat64(dtype, x, len(x)).Float64())
-	}
 }

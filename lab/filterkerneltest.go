@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -56,11 +55,6 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
 		d := &kalman.Result{Y: random(len(a.V)), YVar: random(len(a.V)), Lambda: random(len(a.Lambda)), Eta: random(len(a.Eta))}
 		roundAll(p.dtype, a.V, a.Precision, a.K, a.Q, a.A, a.P, a.Lambda, a.Eta, d.Y, d.YVar)
-		limit := kernels.Find("kalman").Tolerance[p.dtype]
-		f := testForm{name: "kernel", dtype: dtypes.Float32, value: limit.Value, gradient: limit.Gradient}
-		if p.dtype == triton.BF16 {
-			f.dtype = dtypes.BFloat16
-		}
 		want, err := kalman.Reference(a, p.prior)
 		if err != nil {
 			return err
@@ -69,30 +63,16 @@ func filterKernelTest(ctx context.Context, be compute.Backend, tell func(TestRow
 		if err != nil {
 			return err
 		}
-		start := time.Now()
-		o := kalman.Options{Prior: p.prior, Plan: scan.Plan{Kernel: true, Chunks: p.chunks}}
-		var got *kalman.Result
-		var grad *kalman.Arrays
-		evaluate := func(d *kalman.Result) error {
-			return safely(func() (err error) {
-				got, grad, err = kalman.Evaluate(be, f.dtype, o, a, d)
-				return err
-			})
+		f, o := kernelForm("kalman", p.dtype), kalman.Options{Prior: p.prior, Plan: scan.Plan{Kernel: true, Chunks: p.chunks}}
+		evaluate := func(d *kalman.Result) func(testForm) (errorsOf, error) {
+			return func(f testForm) (errorsOf, error) {
+				got, grad, err := kalman.Evaluate(be, f.dtype, o, a, d)
+				return func() (float64, float64, string, string) { return kalman.Errors(got, want, grad, wantGrad) }, err
+			}
 		}
-		err = evaluate(d)
-		row := f.row(p.name, start, err)
-		if err == nil {
-			row.judge(kalman.Errors(got, want, grad, wantGrad))
-		}
-		tell(row)
+		tell(f.measure(p.name, evaluate(d)))
 		f.gradient = 0 // without gradients other kernels run, which keep no states
-		start = time.Now()
-		err = evaluate(nil)
-		row = f.row(p.name+", values alone", start, err)
-		if err == nil {
-			row.judge(kalman.Errors(got, want, nil, nil))
-		}
-		tell(row)
+		tell(f.measure(p.name+", values alone", evaluate(nil)))
 	}
 	return nil
 }
@@ -121,19 +101,12 @@ func scanKernelTest(ctx context.Context, be, ref compute.Backend, kinds []*mixer
 		if err != nil {
 			return oneLine(fmt.Errorf("%s in float64: %w", k.Name, err))
 		}
-		f := testForm{name: "kernel", dtype: dtypes.Float32, form: delta.Form{Kernel: true}, value: 2e-5, gradient: 2e-4}
+		f := kernelForm("mamba, longhorn", triton.F32)
 		c.DType, c.Form = f.dtype, f.form
-		start := time.Now()
-		var got mixercheck.Result
-		err = safely(func() (err error) {
-			got, err = mixercheck.Run(be, c)
-			return err
-		})
-		row := f.row(k.Name, start, err)
-		if err == nil {
-			row.judge(got.Worst(want))
-		}
-		tell(row)
+		tell(f.measure(k.Name, func(testForm) (errorsOf, error) {
+			got, err := mixercheck.Run(be, c)
+			return func() (float64, float64, string, string) { return got.Worst(want) }, err
+		}))
 	}
 	return nil
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 
-	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/delta"
 	"github.com/kalmarz/kalmarz/layers/kernels"
 	"github.com/kalmarz/kalmarz/layers/triton"
@@ -66,35 +64,13 @@ func kernelTest(ctx context.Context, be compute.Backend, tell func(TestRow)) err
 			if p.change != nil {
 				p.change(a)
 			}
-			n := B * p.T * H * p.width
-			random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
-			d := &delta.Result{O: random(n), State: random(B * H * p.width * p.width), U: random(n)}
+			d := deltaLoss(rng, a)
 			roundAll(dtype, a.Q, a.Key, a.Write, a.Erase, a.Rate, a.LogDecay, a.State, d.O, d.State, d.U)
-			limit := kernels.Registry[0].Tolerance[dtype]
-			f := testForm{name: "kernel", dtype: dtypes.Float32, form: delta.Form{Kernel: true}, value: limit.Value, gradient: limit.Gradient}
-			if dtype == triton.BF16 {
-				f.dtype = dtypes.BFloat16
-			}
-			want, err := delta.Reference(a)
+			evaluate, err := againstReference(be, a, d)
 			if err != nil {
 				return err
 			}
-			wantGrad, err := delta.ReferenceGradient(a, d)
-			if err != nil {
-				return err
-			}
-			start := time.Now()
-			var got *delta.Result
-			var grad *delta.Arrays
-			err = safely(func() (err error) {
-				got, grad, err = delta.Evaluate(be, f.dtype, f.form, a, d)
-				return err
-			})
-			row := f.row(p.name, start, err)
-			if err == nil {
-				row.judge(delta.Errors(got, want, grad, wantGrad))
-			}
-			tell(row)
+			tell(kernelForm("delta", dtype).measure(p.name, evaluate))
 		}
 	}
 	return nil
@@ -109,5 +85,22 @@ func sameKeys(a *delta.Arrays) {
 	for i := range len(a.Key) / a.K {
 		copy(a.Key[i*a.K:], key)
 		copy(a.Erase[i*a.K:], key)
+	}
+}
+
+// kernelForm is the fused kernels of an operation, with its tolerance.
+func kernelForm(operation string, dtype triton.DType) testForm {
+	limit := kernels.Find(operation).Tolerance[dtype]
+	f := testForm{name: "kernel", dtype: dtypes.Float32, form: delta.Form{Kernel: true}, value: limit.Value, gradient: limit.Gradient}
+	if dtype == triton.BF16 {
+		f.dtype = dtypes.BFloat16
+	}
+	return f
+}
+
+// roundAll rounds the numbers of arrays to a type.
+func roundAll(dtype triton.DType, arrays ...[]float64) {
+	for _, x := range arrays {
+		copy(x, triton.FromFloat64(dtype, x, len(x)).Float64())
 	}
 }

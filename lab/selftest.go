@@ -96,19 +96,24 @@ func walkForms(ctx context.Context, what string, forms []testForm, take func(*te
 		if !take(&f) {
 			continue
 		}
-		start := time.Now()
-		var errs errorsOf
-		err := safely(func() (err error) {
-			errs, err = evaluate(f)
-			return err
-		})
-		row := f.row(what, start, err)
-		if err == nil {
-			row.judge(errs())
-		}
-		tell(row)
+		tell(f.measure(what, evaluate))
 	}
 	return nil
+}
+
+// measure evaluates one thing in the form.
+func (f testForm) measure(what string, evaluate func(testForm) (errorsOf, error)) TestRow {
+	start := time.Now()
+	var errs errorsOf
+	err := safely(func() (err error) {
+		errs, err = evaluate(f)
+		return err
+	})
+	row := f.row(what, start, err)
+	if err == nil {
+		row.judge(errs())
+	}
+	return row
 }
 
 // recurs tells whether a mixer is a recurrence: its state does not grow with the
@@ -141,6 +146,29 @@ func recurrences(K int) []recurrence {
 	}
 }
 
+// deltaLoss is a loss on outputs, final state and written values.
+func deltaLoss(rng *rand.Rand, a *delta.Arrays) *delta.Result {
+	random := func(n int) []float64 { return check.Random(rng, 1, n).Values }
+	return &delta.Result{O: random(len(a.Write)), State: random(len(a.State)), U: random(len(a.Write))}
+}
+
+// againstReference evaluates a problem and a loss's gradients on be and compares them
+// with the plain float64 recurrence in Go.
+func againstReference(be compute.Backend, a *delta.Arrays, d *delta.Result) (func(testForm) (errorsOf, error), error) {
+	want, err := delta.Reference(a)
+	if err != nil {
+		return nil, err
+	}
+	wantGrad, err := delta.ReferenceGradient(a, d)
+	if err != nil {
+		return nil, err
+	}
+	return func(f testForm) (errorsOf, error) {
+		got, grad, err := delta.Evaluate(be, f.dtype, f.form, a, d)
+		return func() (float64, float64, string, string) { return delta.Errors(got, want, grad, wantGrad) }, err
+	}, nil
+}
+
 // recurrenceTest measures the recurrence behind the mixers against its plain
 // float64 form in Go, with losses on outputs, final state and written values.
 func recurrenceTest(ctx context.Context, be compute.Backend, tell func(TestRow)) error {
@@ -148,20 +176,11 @@ func recurrenceTest(ctx context.Context, be compute.Backend, tell func(TestRow))
 	rng := rand.New(rand.NewPCG(21, 22))
 	for _, p := range recurrences(K) {
 		a := delta.Random(rng, B, T, H, K, V, p.decays, p.strength, p.erase)
-		d := &delta.Result{O: check.Random(rng, 1, B*T*H*V).Values, State: check.Random(rng, 1, B*H*K*V).Values, U: check.Random(rng, 1, B*T*H*V).Values}
-		want, err := delta.Reference(a)
+		evaluate, err := againstReference(be, a, deltaLoss(rng, a))
 		if err != nil {
 			return err
 		}
-		wantGrad, err := delta.ReferenceGradient(a, d)
-		if err != nil {
-			return err
-		}
-		err = walkForms(ctx, p.name, testForms, func(f *testForm) bool { return f.pieces == nil }, func(f testForm) (errorsOf, error) {
-			got, grad, err := delta.Evaluate(be, f.dtype, f.form, a, d)
-			return func() (float64, float64, string, string) { return delta.Errors(got, want, grad, wantGrad) }, err
-		}, tell)
-		if err != nil {
+		if err := walkForms(ctx, p.name, testForms, func(f *testForm) bool { return f.pieces == nil }, evaluate, tell); err != nil {
 			return err
 		}
 	}
