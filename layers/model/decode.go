@@ -26,6 +26,7 @@ type Decoder struct {
 	slots [][]mixer.Slot
 	state []any // [1, ...] each, in the order of slots
 	left  int   // tokens for which there is room
+	ready int   // tokens of a piece for which it is compiled
 }
 
 // NewDecoder starts a sequence of at most room tokens with the parameters of set,
@@ -67,15 +68,7 @@ func (d *Decoder) Read(tokens []int32) ([]float32, error) {
 		}
 	}
 	in := tensors.FromFlatDataAndDimensions(tokens, 1, len(tokens))
-	given := []shapes.Shape{in.Shape()}
-	for _, x := range d.state {
-		given = append(given, x.(*tensors.Tensor).Shape())
-	}
-	err := kernels.Attempt(d.be, func() error { // before the state is given away
-		_, err := d.exec.Compile(given...)
-		return err
-	})
-	if err != nil {
+	if err := d.compile(in.Shape()); err != nil { // before the state is given away
 		return nil, err
 	}
 	args := []any{in}
@@ -95,6 +88,26 @@ func (d *Decoder) Read(tokens []int32) ([]float32, error) {
 	}
 	d.left -= len(tokens)
 	return tensors.MustCopyFlatData[float32](out[len(d.state)]), nil
+}
+
+// compile compiles for pieces of a shape unless the last one had it, without kernels
+// if the compiler refuses them.
+func (d *Decoder) compile(piece shapes.Shape) error {
+	if piece.Dim(1) == d.ready {
+		return nil
+	}
+	given := []shapes.Shape{piece}
+	for _, x := range d.state {
+		given = append(given, x.(*tensors.Tensor).Shape())
+	}
+	err := kernels.Attempt(d.be, func() error {
+		_, err := d.exec.Compile(given...)
+		return err
+	})
+	if err == nil {
+		d.ready = piece.Dim(1)
+	}
+	return err
 }
 
 // lastToken is x [B,1,...] of x [B,T,...].
