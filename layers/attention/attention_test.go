@@ -8,6 +8,8 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/kalmarz/kalmarz/layers/check"
 	"github.com/kalmarz/kalmarz/layers/grad"
 	"github.com/kalmarz/kalmarz/layers/kernels"
@@ -61,16 +63,16 @@ func TestReferenceGradient(t *testing.T) {
 		for _, x := range []struct{ values, grad []float64 }{{a.Q, d.Q}, {a.Key, d.Key}, {a.Value, d.Value}} {
 			direction := check.Random(rng, 1, len(x.values)).Values
 			loss := func(step float64) float64 {
-				addTo(x.values, step, direction)
+				floats.AddScaled(x.values, step, direction)
 				o, err := Reference(a)
 				if err != nil {
 					t.Fatal(err)
 				}
-				addTo(x.values, -step, direction)
-				return inner(o, do)
+				floats.AddScaled(x.values, -step, direction)
+				return floats.Dot(o, do)
 			}
 			const step = 1e-5
-			if got, want := (loss(step)-loss(-step))/(2*step), inner(direction, x.grad); !(got-want < 1e-7 && want-got < 1e-7) {
+			if got, want := (loss(step)-loss(-step))/(2*step), floats.Dot(direction, x.grad); !(got-want < 1e-7 && want-got < 1e-7) {
 				t.Errorf("%s: %g along a direction, expected %g", a.name(), got, want)
 			}
 		}

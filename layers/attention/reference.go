@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/kalmarz/kalmarz/layers/check"
 )
 
@@ -50,7 +52,7 @@ func (a *Arrays) each(visit func(q, first int, p []float64)) {
 				first := own - (n-1)*keys
 				p, top, sum := make([]float64, n), math.Inf(-1), 0.0
 				for s := range p {
-					p[s] = inner(a.Q[q:q+a.K], a.Key[first+s*keys:]) / math.Sqrt(float64(a.K))
+					p[s] = floats.Dot(a.Q[q:q+a.K], a.Key[first+s*keys:][:a.K]) / math.Sqrt(float64(a.K))
 					top = max(top, p[s])
 				}
 				for s := range p {
@@ -74,7 +76,7 @@ func Reference(a *Arrays) ([]float64, error) {
 	o := make([]float64, len(a.Q))
 	a.each(func(q, first int, p []float64) {
 		for s, p := range p {
-			addTo(o[q:q+a.K], p, a.Value[first+s*a.J*a.K:])
+			floats.AddScaled(o[q:q+a.K], p, a.Value[first+s*a.J*a.K:][:a.K])
 		}
 	})
 	return o, nil
@@ -90,31 +92,16 @@ func ReferenceGradient(a *Arrays, do []float64) (*Arrays, error) {
 	a.each(func(q, first int, p []float64) {
 		dp, mean := make([]float64, len(p)), 0.0
 		for s := range p {
-			dp[s] = inner(do[q:q+a.K], a.Value[first+s*a.J*a.K:])
+			dp[s] = floats.Dot(do[q:q+a.K], a.Value[first+s*a.J*a.K:][:a.K])
 			mean += p[s] * dp[s]
 		}
 		for s := range p {
 			at := first + s*a.J*a.K
 			g := p[s] * (dp[s] - mean) / math.Sqrt(float64(a.K))
-			addTo(d.Value[at:at+a.K], p[s], do[q:])
-			addTo(d.Q[q:q+a.K], g, a.Key[at:])
-			addTo(d.Key[at:at+a.K], g, a.Q[q:])
+			floats.AddScaled(d.Value[at:at+a.K], p[s], do[q:q+a.K])
+			floats.AddScaled(d.Q[q:q+a.K], g, a.Key[at:at+a.K])
+			floats.AddScaled(d.Key[at:at+a.K], g, a.Q[q:q+a.K])
 		}
 	})
 	return d, nil
-}
-
-// inner is x·y over the length of x.
-func inner(x, y []float64) (sum float64) {
-	for i, v := range x {
-		sum += v * y[i]
-	}
-	return sum
-}
-
-// addTo adds c x to y over the length of y.
-func addTo(y []float64, c float64, x []float64) {
-	for i := range y {
-		y[i] += c * x[i]
-	}
 }
