@@ -2,8 +2,7 @@ package lab
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+	"math"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -18,11 +17,11 @@ import (
 // deltaForms are the ways to evaluate the matrix recurrence.
 func deltaForms(o option.Values) ([]namedForm[delta.Form], error) {
 	forms := []namedForm[delta.Form]{{"chosen", delta.Form{}}, {"recurrent", delta.Form{Recurrent: true}}}
-	for _, c := range strings.Split(o.Word("chunks"), ",") {
-		n, err := strconv.Atoi(c)
-		if err != nil || n < 1 || n&(n-1) != 0 {
-			return nil, fmt.Errorf("chunks = %s: must be powers of two with commas", o.Word("chunks"))
-		}
+	chunks, ok := powersOfTwo(o.Word("chunks"), math.MaxInt)
+	if !ok {
+		return nil, fmt.Errorf("chunks = %s: must be powers of two with commas", o.Word("chunks"))
+	}
+	for _, n := range chunks {
 		forms = append(forms, namedForm[delta.Form]{fmt.Sprintf("chunk %d", n), delta.Form{Chunk: n}})
 		if o.Word("dtype") == "bfloat16" {
 			forms = append(forms, namedForm[delta.Form]{fmt.Sprintf("chunk %d, narrow", n), delta.Form{Chunk: n, Narrow: true}})

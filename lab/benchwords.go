@@ -151,13 +151,27 @@ func lengths(text, usual string) ([]int, error) {
 	if text == "" {
 		text = usual
 	}
-	var out []int
-	for _, t := range strings.Split(text, ",") {
-		n, err := strconv.Atoi(t)
-		if err != nil || n < 1 || n > 1<<26 || slices.Contains(out, n) {
-			return nil, fmt.Errorf("T = %s: must be different whole numbers of tokens with commas", text)
+	out, ok := wholeNumbers(text, 1<<26)
+	if !ok || len(slices.Compact(slices.Sorted(slices.Values(out)))) < len(out) {
+		return nil, fmt.Errorf("T = %s: must be different whole numbers of tokens with commas", text)
+	}
+	return out, nil
+}
+
+// wholeNumbers reads numbers from 1 to most with commas.
+func wholeNumbers(text string, most int) (out []int, ok bool) {
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > most {
+			return nil, false
 		}
 		out = append(out, n)
 	}
-	return out, nil
+	return out, true
+}
+
+// powersOfTwo reads powers of 2 up to most with commas.
+func powersOfTwo(text string, most int) (out []int, ok bool) {
+	out, ok = wholeNumbers(text, most)
+	return out, ok && !slices.ContainsFunc(out, func(n int) bool { return n&(n-1) != 0 })
 }

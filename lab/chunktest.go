@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -17,15 +15,12 @@ import (
 
 // chunkLengths reads chunk lengths with commas.
 func chunkLengths(text string) (out []int, err error) {
-	for word := range strings.SplitSeq(text, ",") {
-		if text == "" {
-			return nil, nil
-		}
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 1 || n > 1024 || n&(n-1) != 0 {
-			return nil, fmt.Errorf("--chunks %s: must be powers of two up to 1024 with commas", text)
-		}
-		out = append(out, n)
+	if text == "" {
+		return nil, nil
+	}
+	out, ok := powersOfTwo(text, 1024)
+	if !ok {
+		return nil, fmt.Errorf("--chunks %s: must be powers of two up to 1024 with commas", text)
 	}
 	return out, nil
 }
