@@ -46,7 +46,7 @@ func TestEveryBench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &BenchReport{Benches: []string{"all"}, Backend: s.choice.String(), Device: s.choice.Device(), Versions: versions(), Started: time.Now(), Rates: &deviceRates{Array: 1 << 12, Side: 16}}
+	r := &BenchReport{Benches: []string{"all"}, Origin: s.origin(), Rates: &deviceRates{Array: 1 << 12, Side: 16}}
 	if err := r.Rates.measure(be, s.choice.Platform, []string{"float32"}, benchLimits{repeat: 2, budget: 0.001}); err != nil {
 		t.Fatal(err)
 	}

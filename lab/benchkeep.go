@@ -2,39 +2,11 @@ package lab
 
 import (
 	"fmt"
-	"path/filepath"
-	"regexp"
-	"strings"
-	"time"
 )
-
-var fileWords = regexp.MustCompile(`[^a-z0-9]+`)
 
 // path is where a report is kept.
 func (r *BenchReport) path(to string) string {
-	return keptPath(to, r.Device, r.Backend, r.Started, r.Benches...)
-}
-
-// keptPath is where --save keeps what was measured: a file, or in a folder a name
-// made of the device, the day and what it was.
-func keptPath(to, device, backend string, day time.Time, what ...string) string {
-	if strings.HasSuffix(to, ".json") {
-		return to
-	}
-	device, _, _ = strings.Cut(device, ",")
-	platform, _, _ := strings.Cut(backend, ",")
-	platform, _, _ = strings.Cut(platform, " ")
-	platform, _, _ = strings.Cut(platform, ":parallelism")
-	name := strings.Join(append([]string{device, platform, day.Format("2006-01-02")}, what...), " ")
-	return filepath.Join(to, strings.Trim(fileWords.ReplaceAllString(strings.ToLower(name), "-"), "-")+".json")
-}
-
-// writableFor fails if --save could not keep a report there.
-func writableFor(to string) error {
-	if strings.HasSuffix(to, ".json") {
-		to = filepath.Dir(to)
-	}
-	return writable(to)
+	return r.keptPath(to, r.Benches...)
 }
 
 // writable fails before anything is measured if results could not be kept.

@@ -1,26 +1,19 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
 // BenchReport is all that a bench measured and what it depends on.
 type BenchReport struct {
-	Backend  string         `json:"backend"`
-	Device   string         `json:"device"`
-	Program  string         `json:"program"`
-	Versions map[string]any `json:"versions"`
-	Command  []string       `json:"command"`
-	Started  time.Time      `json:"started"`
-	Benches  []string       `json:"benches"`
-	Numbers  string         `json:"numbers"` // what they include
-	Rates    *deviceRates   `json:"rates"`
-	Rows     []BenchRow     `json:"rows"`
+	Origin
+	Benches []string     `json:"benches"`
+	Numbers string       `json:"numbers"` // what they include
+	Rates   *deviceRates `json:"rates"`
+	Rows    []BenchRow   `json:"rows"`
 }
 
 // Shape is the sizes of a row by their letters.
@@ -65,7 +58,7 @@ func (s *Session) newBenchReport(q *benchQuery) *BenchReport {
 	for _, b := range q.benches {
 		names = append(names, b.name)
 	}
-	return &BenchReport{Benches: names, Backend: s.choice.String(), Device: s.choice.Device(), Program: program(), Versions: versions(), Command: s.commandLine(), Started: time.Now().UTC(), Numbers: benchNumbers}
+	return &BenchReport{Origin: s.origin(), Benches: names, Numbers: benchNumbers}
 }
 
 // String is the shape with its letters in the order of an array's axes.
@@ -86,9 +79,7 @@ func (r *BenchReport) deliver(w io.Writer, q *benchQuery) error {
 	}
 	var err error
 	if q.json {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		err = e.Encode(r)
+		err = printJSON(w, r)
 	} else {
 		err = r.print(w)
 	}

@@ -9,7 +9,7 @@ import (
 
 // TestBenchFigures: one for each bench and pass that has two lengths.
 func TestBenchFigures(t *testing.T) {
-	r := &BenchReport{Device: "A device, more"}
+	r := &BenchReport{Origin: Origin{Device: "A device, more"}}
 	for _, T := range []int{64, 128, 256} {
 		r.Rows = append(r.Rows,
 			BenchRow{Bench: "prefill", What: "gdn", Form: "2x64", Pass: "forward", Shape: Shape{"T": T}, Median: float64(T)},
@@ -33,7 +33,7 @@ func TestBenchFigures(t *testing.T) {
 }
 
 func TestBenchPath(t *testing.T) {
-	r := &BenchReport{Device: "NVIDIA H200, 143771 MiB, driver 580", Backend: "xla:cuda,tf32=false (asked for) from /x.so", Benches: []string{"train", "decode"}, Started: time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)}
+	r := &BenchReport{Origin: Origin{Device: "NVIDIA H200, 143771 MiB, driver 580", Backend: "xla:cuda,tf32=false (asked for) from /x.so", Started: time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)}, Benches: []string{"train", "decode"}}
 	if got := r.path("lab/results"); got != "lab/results/nvidia-h200-xla-cuda-2026-11-30-train-decode.json" {
 		t.Error(got)
 	}

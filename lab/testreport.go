@@ -1,11 +1,9 @@
 package lab
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
 // TestRow is one line of selftest.
@@ -32,14 +30,9 @@ func (r *TestRow) judge(value, gradient float64, valueAt, gradientAt string) {
 
 // TestReport is all that a selftest measured and what it depends on.
 type TestReport struct {
-	Backend  string         `json:"backend"`
-	Device   string         `json:"device"`
-	Program  string         `json:"program"`
-	Versions map[string]any `json:"versions"`
-	Command  []string       `json:"command"`
-	Started  time.Time      `json:"started"`
-	Of       string         `json:"of,omitempty"` // kernels, golden, or chunks and their lengths; "" is the mixers
-	Rows     []TestRow      `json:"rows"`
+	Origin
+	Of   string    `json:"of,omitempty"` // kernels, golden, or chunks and their lengths; "" is the mixers
+	Rows []TestRow `json:"rows"`
 
 	s      *Session
 	json   bool
@@ -48,13 +41,12 @@ type TestReport struct {
 }
 
 func (r *TestReport) begin(s *Session) {
-	r.s, r.Backend, r.Device, r.Program = s, s.choice.String(), s.choice.Device(), program()
-	r.Versions, r.Command, r.Started = versions(), s.commandLine(), time.Now().UTC()
+	r.s, r.Origin = s, s.origin()
 }
 
 // path is where --save keeps it.
 func (r *TestReport) path() string {
-	return keptPath(r.save, r.Device, r.Backend, r.Started, "selftest", r.Of)
+	return r.keptPath(r.save, "selftest", r.Of)
 }
 
 // tell adds a row, shows it and keeps what there is: what is measured outlives
@@ -101,9 +93,7 @@ func (r *TestReport) deliver() error {
 		t.add(row.cells()...)
 	}
 	if r.json {
-		e := json.NewEncoder(r.s.Out)
-		e.SetIndent("", "  ")
-		if err := e.Encode(r); err != nil {
+		if err := printJSON(r.s.Out, r); err != nil {
 			return err
 		}
 	} else {
